@@ -1,1 +1,1 @@
-"""The commands, what they share, and pytest's plugin: whoever asks from outside Python."""
+"""The commands, what they share, and the pytest plugin."""

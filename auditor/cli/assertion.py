@@ -13,13 +13,13 @@ from auditor.report.terminal import as_text
 
 
 def assert_reproducible(subject: str | Callable[..., Any], source: object = None, **keywords: Any) -> Record:
-    """Audit; anything but a pass, an undecided audit too, raises AssertionError with the report as its message."""
+    """Audit, and raise AssertionError with the report as its message unless it passes; an undecided audit raises."""
     try:
         record = audit(subject, source, **keywords)
     except AuditorError as error:  # pytest prints what it says, and it may quote the learner
         error.args = tuple(visible(str(argument), keep="\n") for argument in error.args)
-        said = [f"{in_words(one)}{getattr(one, 'text', '')}" for one in chain_of(error)]  # a SyntaxError has its line
-        if said != [visible(words, keep="\n") for words in said]:
+        texts = [f"{in_words(one)}{getattr(one, 'text', '')}" for one in chain_of(error)]  # a SyntaxError has its line
+        if texts != [visible(text, keep="\n") for text in texts]:
             raise error from None
         raise
     if record.verdict != "pass":

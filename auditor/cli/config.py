@@ -30,7 +30,6 @@ from auditor.files import read_bytes
 from auditor.flow.plan import check_confidence
 from auditor.flow.question import check_table, find_question, make_request
 from auditor.flow.record import NO_WORSE
-from auditor.flow.run import run_options_of
 from auditor.questions.no_worse import MARGIN, check_margin
 from auditor.questions.several import share
 from auditor.request import RUN, SURE, WHAT, Listed, Options, as_name, listed
@@ -251,7 +250,7 @@ def _settled(entry: Entry, given: Mapping[str, Any], before: Baseline | None) ->
 
 def _begun(entry: Entry, given: Mapping[str, Any], expect: str) -> tuple[Request, Inquiry]:
     request = make_request(entry.question, entry.target, entry.source, given, expected=expect)
-    run_options_of(request)  # refused here, with the line of the entry
+    time_of(given)  # refused here, with the line of the entry
     return request, find_question(request.question).begin(request)
 
 

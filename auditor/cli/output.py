@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def check_files(files: Mapping[str, str]) -> dict[str, str]:
-    """Files by the option that asks for each, tried before anything runs: {"--json": "record.json"}."""
+    """Return the files, {"--json": "record.json"}, after checking before anything runs that all can be written."""
     checked: dict[str, str] = {}
     for option, file in files.items():
         check_writable(file, option)
@@ -41,7 +41,7 @@ def deliver(
     confidence: float,
     single: bool,
 ) -> Console:
-    """The files first, the record before all; then the report for people. One that fails costs a warning."""
+    """Write the files, the record first, then the report for people; return its console. What fails is a warning."""
     from auditor.report.formats import FORMATS
 
     for option, file in files.items():
@@ -55,7 +55,7 @@ def deliver(
 
 @contextlib.contextmanager
 def survived(what: str) -> Iterator[None]:
-    """Whatever keeps a report from its reader, the verdict and its exit code stand."""
+    """Turn whatever keeps a report from its reader into a warning: the verdict and its exit code stand."""
     try:
         yield
     except UsageError as error:
@@ -65,7 +65,7 @@ def survived(what: str) -> Iterator[None]:
 
 
 def tell_github(records: Sequence[Record], files: Mapping[str, str], confidence: float) -> None:
-    """What GitHub offers to show, last of all: from here on it takes printed lines for commands again."""
+    """Write the job summary and the annotations, last of all: GitHub then takes printed lines for commands again."""
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         with survived("cannot write GITHUB_STEP_SUMMARY"):
             from auditor.report.formats import FORMATS
@@ -76,27 +76,25 @@ def tell_github(records: Sequence[Record], files: Mapping[str, str], confidence:
                 file.write(b"\n" + document)
     if on_github():
         with survived("cannot annotate"):
-            _annotate(records, sys.stderr if "-" in files.values() else sys.stdout)
+            from auditor.process.escape import HeldCommands
+            from auditor.report.formats.ci import annotation_lines, place_of_subject
+
+            stream = sys.stderr if "-" in files.values() else sys.stdout
+            sys.stderr.flush()
+            context = click.get_current_context(silent=True)
+            if context and (held := context.find_object(HeldCommands)):
+                held.release(stream)
+            places = {record.subject: place_of_subject(record.subject) for record in records}
+            for line in annotation_lines(records, places):
+                print(line, file=stream, flush=True)
 
 
 def on_github() -> bool:
     return os.environ.get("GITHUB_ACTIONS") == "true"
 
 
-def _annotate(records: Sequence[Record], stream: TextIO) -> None:
-    from auditor.process.escape import HeldCommands
-    from auditor.report.formats.ci import annotation_lines, place_of_subject
-
-    sys.stderr.flush()
-    context = click.get_current_context(silent=True)
-    if context and (held := context.find_object(HeldCommands)):
-        held.release(stream)
-    for line in annotation_lines(records, {record.subject: place_of_subject(record.subject) for record in records}):
-        print(line, file=stream, flush=True)
-
-
 def write(document: bytes, file: str, option: str) -> None:
-    """What cannot be delivered is worth a warning: it is no part of the verdict."""
+    """Write a document to a file, or to standard output; UsageError where it cannot be."""
     if file == "-":
         sys.stdout.buffer.write(document)
         sys.stdout.flush()
@@ -121,7 +119,7 @@ def error_console() -> Console:
 
 
 def plain(words: str, style: str = "", *, keep: str = "") -> Text:
-    """Words for a console that may hold anything, shown as they are."""
+    """Return words that may hold anything, as text that a console shows as it is."""
     from rich.text import Text
 
     from auditor.process.escape import visible

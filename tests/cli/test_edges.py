@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 import auditor
 from auditor.case import Case
-from auditor.cli import baseline, command_line, config, options, output, prints, pytest_plugin, several, trust
+from auditor.cli import baseline, command_line, config, options, output, prints, pytest_plugin, several
 from auditor.cli.command_line import cli, run
 from auditor.cli.commands import compare, history, question, replay
 from auditor.errors import BadValue, SubjectError, UsageError
@@ -71,8 +71,8 @@ def test_what_is_no_whole_number_is_refused(text: str, words: str) -> None:
     with pytest.raises(click.BadParameter) as refused:
         options.Count().convert(text, None, None)
     assert refused.value.message == words
-    assert options._count_or_words("12") == 12
-    assert options._count_or_words("a.csv") == "a.csv"
+    assert options._count_or_text("12") == 12
+    assert options._count_or_text("a.csv") == "a.csv"
 
 
 def test_every_option_is_made_of_its_row() -> None:
@@ -99,7 +99,7 @@ def test_every_option_is_made_of_its_row() -> None:
     assert str(options.source_option(many=True).help).endswith("data.csv#label; repeated: the worst of them counts.")
     assert str(options.source_option(many=False).help).endswith("data.csv#label.")
     assert not options.source_option(many=False).multiple
-    verbose = options.report_options()[-1]
+    verbose = [*options.report_options()][-1]
     assert (verbose.opts, verbose.is_flag) == (["--verbose"], True)
     assert {one.name for one in options.running_options()} >= {"jobs", "timeout", "ledger", "resume"}
 
@@ -382,9 +382,8 @@ def test_the_help_of_a_question_has_an_example_and_its_exit_codes(monkeypatch: p
     assert question._file("auditor.cli.commands") == Path(question.__file__).parent / "__init__.py"
     assert question._file("auditor") == Path(auditor.__file__)
     assert refusal(lambda: question._file("nothing_such"), ImportError) == "nothing_such"
-    again = {one.name: one for one in question._again()}
-    assert all(one.kinds == (int,) for one in again.values())
-    assert len(again) == 2
+    again = {one.name: one for one in question.asking_options({}, many=False)}
+    assert all(isinstance(again[name].type, options.Count) for name in ("replay", "cell"))
 
 
 def test_the_docstring_of_a_class_or_of_its_module() -> None:
@@ -760,7 +759,7 @@ def test_the_cell_of_a_row() -> None:
 def test_what_a_record_would_run_is_named_line_by_line() -> None:
     asked = {"source": ["a:b", "c:d"], "size": 3, "view": "output", "probe": "p.csv", "loss": "m:loss"}
     base = replace(audited(), asked=asked, params={"k": 1}, view="sign")
-    assert [*trust._named(base)] == [
+    assert [*replay._named(base)] == [
         ("target", f"{__name__}:constant"),
         ("source", "a:b"),
         ("source", "c:d"),
@@ -768,13 +767,13 @@ def test_what_a_record_would_run_is_named_line_by_line() -> None:
         ("probe", "p.csv"),
         ("loss", "m:loss"),
     ]
-    assert ("source", "norm") in [*trust._named(replace(base, asked={}))]
-    assert ("view", "sign") in [*trust._named(replace(base, asked={}))]
-    said = refusal(lambda: trust._check_readable(replace(base, asked={"loss": "m:\u200bf"})))
+    assert ("source", "norm") in [*replay._named(replace(base, asked={}))]
+    assert ("view", "sign") in [*replay._named(replace(base, asked={}))]
+    said = refusal(lambda: replay.check_trusted(replace(base, asked={"loss": "m:\u200bf"}), trust=True))
     assert said.startswith(
         "the record's loss 'm:\\u200bf' holds characters that cannot be seen: not run; check --replay"
     )
-    trust._check_readable(replace(base, params={"k": "\x1b"}))
+    replay.check_trusted(replace(base, params={"k": "\x1b"}), trust=True)
 
 
 def test_who_may_be_run() -> None:
@@ -787,15 +786,15 @@ def test_who_may_be_run() -> None:
         (lambda a, *, b: 1, False),
         (min, False),
     ):
-        assert trust._takes_two(fn) == takes
+        assert replay._takes_two(fn) == takes
     for fn in (os.system, functools.partial(functools.partial(os.system)), json.JSONDecoder, json.JSONDecoder(), len):
-        words = refusal(lambda fn=fn: trust.refuse_library(fn, "it", "a view"))
+        words = refusal(lambda fn=fn: replay._refuse_library(fn, "it", "a view"))
         assert words == "the record names it, which belongs to Python itself and is not a view: not run"
-    trust.refuse_library(constant, "it", "a view")
-    trust.refuse_library(__import__("math").sqrt, "it", "a view", but=("math",))
+    replay._refuse_library(constant, "it", "a view")
+    replay._refuse_library(__import__("math").sqrt, "it", "a view", but=("math",))
     said = "the record names it, which has not the parameters of a source fn(rng, size): not run"
-    assert refusal(lambda: trust.check_sampler(lambda rng: 1, "it")) == said
-    trust.check_sampler(lambda rng, size: 1, "it")
+    assert refusal(lambda: replay.check_sampler(lambda rng: 1, "it")) == said
+    replay.check_sampler(lambda rng, size: 1, "it")
 
 
 # pytest

@@ -85,11 +85,11 @@ def test_a_record_with_several_cells_asks_which(printed: Any, capsys: pytest.Cap
     run([*shlex.split(ASKED["sources"]), "--json", "record.json"])
     capsys.readouterr()
     for words, complaint in (
-        ([], "record.json has 2 cells: which one? Give --cell J, from 0 to 1"),
-        (["--cell", "2"], "--cell 2 must be from 0 to 1: record.json has 2 cells"),
+        (["--pair", "0"], "record.json has 2 cells: which one? Give --cell J, from 0 to 1"),
+        (["--pair", "0", "--cell", "2"], "--cell 2 must be from 0 to 1: record.json has 2 cells"),
         (["--cell", "0", "--pair", "-1"], "--pair -1 must be the number of a pair, 0 or more"),
     ):
-        assert run(["replay", "record.json", "--pair", "0", "--trust", *words]) == 2
+        assert run(["replay", "record.json", *words, "--trust"]) == 2
         assert complaint in " ".join(capsys.readouterr().err.split())
 
 

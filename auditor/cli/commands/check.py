@@ -13,7 +13,7 @@ from auditor.cli.prints import stdout_kept
 from auditor.cli.several import answered_together, confidence_of, settled_together, time_of
 from auditor.errors import UsageError
 
-_ANY = {"eta": 0.5, "nu": 0.5}  # a string that is run again passes no verdict: only its runs matter
+_ANY = {"eta": 0.5, "nu": 0.5}  # for a string that is run again: it gets no verdict, and only its runs matter
 
 
 def _options() -> Iterator[click.Option]:
@@ -51,7 +51,7 @@ check = TableCommand("check", help=_check.__doc__, callback=_check, params=[_tar
 
 
 def _check_package(package: str, typed: Typed) -> int:
-    """Every subject by its declarations; options that say how sure and how to run are for all."""
+    """Audit every subject by its declarations; only --confidence, --seed and options about running apply to all."""
     from auditor.engine.engine import RUN_OPTIONS
     from auditor.questions.several import declared_in
     from auditor.request import as_flag

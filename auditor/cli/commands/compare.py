@@ -40,7 +40,7 @@ def _is_record(word: str) -> bool:
 
 
 def _compare_records(old: str, new: str, typed: Typed) -> int:
-    """By the counts of two audits that were recorded; nothing is run."""
+    """Compare the counts of two recorded audits, without running anything."""
     from auditor.cli.output import deliver, tell_github
     from auditor.flow.record import drawn_from, read_record
     from auditor.questions.compare.records import compare_records

@@ -29,21 +29,21 @@ def _gate(names: tuple[str, ...], config: str | None, **options: Any) -> int:
     """
     from auditor.cli.config import find_config
 
-    how = {name: options.pop(name) for name in ("exitfirst", "baseline", "update_baseline")}
+    own = {name: options.pop(name) for name in ("exitfirst", "baseline", "update_baseline")}
     typed = read_typed(options)
     if config is not None:
-        return _audited(Path(config), names, typed, **how)
+        return _audit_entries(Path(config), names, typed, **own)
     file = find_config(Path.cwd())
     if file.parent == Path.cwd():
-        return _audited(Path(file.name), names, typed, **how)
+        return _audit_entries(Path(file.name), names, typed, **own)
     files = {option: name if name == "-" else os.path.abspath(name) for option, name in typed.files.items()}
     typed = typed._replace(files=files)
-    how["baseline"] = how["baseline"] and os.path.abspath(how["baseline"])
+    own["baseline"] = own["baseline"] and os.path.abspath(own["baseline"])
     with chdir(file.parent), process_state_kept(over_all=True):  # what the file names is there
-        return _audited(file, names, typed, **how)
+        return _audit_entries(file, names, typed, **own)
 
 
-def _audited(
+def _audit_entries(
     file: Path, names: tuple[str, ...], typed: Typed, *, exitfirst: bool, baseline: str | None, update_baseline: bool
 ) -> int:
     from auditor.cli.baseline import read_baseline, update
@@ -79,11 +79,11 @@ gate = TableCommand(
     params=[
         click.RichArgument(["names"], nargs=-1, metavar="[NAME]..."),
         Once(
-            ["--config"], metavar="FILE", help="Where the audits are listed.  [default: pyproject.toml, here or above]"
+            ["--config"], metavar="FILE", help="File that lists the audits.  [default: pyproject.toml, here or above]"
         ),
-        Once(["--baseline"], metavar="FILE", help="What was counted before, for what is to get no worse."),
-        Once(["--update-baseline"], is_flag=True, help="Count afresh, and write the --baseline; compare with nothing."),
-        Once(["--exitfirst"], is_flag=True, help="Stop at the first that does not end as expected."),
+        Once(["--baseline"], metavar="FILE", help="Counts of earlier audits, for subjects that must get no worse."),
+        Once(["--update-baseline"], is_flag=True, help="Count again and write --baseline, without comparing."),
+        Once(["--exitfirst"], is_flag=True, help="Stop at the first audit that does not end as expected."),
     ],
     options=lambda: [*running_options(), *report_options()],
 )

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import rich_click as click
 
+from auditor.cli.options import Once
 from auditor.cli.output import error_console, make_console, write
 from auditor.errors import BadValue, UsageError
 from auditor.files import check_file, check_writable
@@ -15,17 +16,22 @@ _RUN_LENGTH = 100.0
 
 @click.command()
 @click.argument("target")
-@click.option("--ledger", metavar="FILE", default="audits.sqlite", show_default=True, help="Where audits were kept.")
-@click.option("--since", metavar="DAY", help="Only audits from then on, e.g. 2026-11-17.")
-@click.option("--above", type=float, metavar="R", help="Say when rho rose above R, if it did; exit 1 then.")
+@click.option(
+    "--ledger", cls=Once, metavar="FILE", default="audits.sqlite", show_default=True, help="File that keeps the audits."
+)
+@click.option("--since", cls=Once, metavar="DAY", help="Only audits from then on, e.g. 2026-11-17.")
+@click.option("--above", cls=Once, type=float, metavar="R", help="Say when rho rose above R; exit 1 if it did.")
 @click.option(
     "--run-length",
+    cls=Once,
     type=float,
     metavar="N",
-    help=f"With --above: audits to a false alarm, on average, at least.  [default: {_RUN_LENGTH:g}]",
+    help=f"With --above: average number of audits to a false alarm, at least.  [default: {_RUN_LENGTH:g}]",
 )
-@click.option("--ever", type=float, metavar="P", help="Or: the probability that there ever is a false alarm.")
-@click.option("--html", metavar="FILE", help="Write a page of it here; - is standard output.")
+@click.option(
+    "--ever", cls=Once, type=float, metavar="P", help="In place of --run-length: probability of any false alarm, ever."
+)
+@click.option("--html", cls=Once, metavar="FILE", help="Write the history as a page here; - is standard output.")
 def history(
     target: str,
     ledger: str,
@@ -42,7 +48,7 @@ def history(
     from auditor.flow.ledger import read_history
     from auditor.flow.record import drawn_from
     from auditor.lookup import full_target
-    from auditor.report.history import audits_over_time, counts_pairs, since_when, watched
+    from auditor.report.history import audits_over_time, counts_pairs, page_over_time, since_when, watched
     from auditor.report.terminal import show_parts
 
     _check(above, run_length, ever)
@@ -63,8 +69,6 @@ def history(
             )
         seen = None if above is None else watched(past, above, run_length=run_length or _RUN_LENGTH, ever=ever)
         if html is not None:
-            from auditor.report.history import page_over_time
-
             write(page_over_time(subject, past, seen).encode(), html, "--html")
         out = error_console() if html == "-" else make_console()
         for part in audits_over_time(subject, past):
@@ -76,7 +80,7 @@ def history(
 
 
 def _moment(text: str) -> datetime:
-    """In UTC, as ledgers have it, where it does not say."""
+    """Return a time; in UTC, as ledgers have it, where it does not say."""
     try:
         found = datetime.fromisoformat(text)
     except ValueError as error:

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import rich_click as click
 
+from auditor.cli.options import Once
 from auditor.cli.output import check_files, write
 from auditor.errors import UsageError
 
 
 @click.command()
 @click.argument("files", metavar="RECORD...", nargs=-1, required=True)
-@click.option("--html", required=True, metavar="FILE", help="Where the page goes; - is standard output.")
+@click.option("--html", cls=Once, required=True, metavar="FILE", help="Where the page goes; - is standard output.")
 def page(files: tuple[str, ...], html: str) -> int:
     """Draw saved records as one page that needs no server and no script to be read. Runs nothing.
 

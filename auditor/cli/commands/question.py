@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,7 +24,7 @@ EXIT_CODES = "Exit codes: 0 pass, 1 fail, 2 usage, 3 inconclusive, 4 a run faile
 
 
 def command_words(name: str, home: str) -> str:
-    """What the help of a question says, from its docstring."""
+    """Return the help of a question, from its docstring."""
     words = _docstring(home) or f"Ask the question {name} of TARGET."
     if "Example:" not in words:
         words += f"\n\nExample: python -m auditor {name} module:function"
@@ -31,7 +32,7 @@ def command_words(name: str, home: str) -> str:
 
 
 def make_command(name: str, home: str) -> TableCommand:
-    """The command of a question that is registered as `home`, module:Class; nothing of it is imported yet."""
+    """Return the command of a question that is registered as `home`, module:Class, without importing it."""
 
     def asked(target: str, **options: Any) -> int:
         return ask_one(name, target, read_typed(options))
@@ -41,7 +42,7 @@ def make_command(name: str, home: str) -> TableCommand:
 
 
 def _docstring(home: str) -> str:
-    """That of a class, or of its module, from the file that has it."""
+    """Return the docstring of a class, or of its module, read from the file without importing it."""
     module, _, name = home.partition(":")
     with contextlib.suppress(OSError, ValueError, ImportError, SyntaxError):
         tree = ast.parse(_file(module).read_bytes())
@@ -51,7 +52,7 @@ def _docstring(home: str) -> str:
 
 
 def _file(module: str) -> Path:
-    """Where a module is written; to ask for the package above it alone imports none of them."""
+    """Return the file of a module; only the package above it is looked up, so that none of them is imported."""
     top, *inner = module.split(".")
     spec = find_spec(top)
     if spec is None or spec.origin is None:
@@ -68,37 +69,35 @@ def options_of(name: str) -> Iterator[click.Option]:
     yield from asking_options(listed(table), many=issubclass(table, OverCells))
 
 
-def _again() -> Iterator[Listed]:
-    from auditor.request import OTHER, Listed
-
-    for name, metavar, words in (
-        ("replay", "I", "Run pair I again and show both outputs, nothing else."),
-        ("cell", "J", "With --replay: which source or input, from 0."),
-    ):
-        yield Listed(name, (int,), None, words, metavar, OTHER)
-
-
 def asking_options(table: Mapping[str, Listed], *, many: bool) -> Iterator[click.Option]:
-    """All options of a command that asks: the table's, where samples come from, replays and reports."""
-    from auditor.request import GROUPS
+    """Yield all options of a command that asks: --source, the table's, those of replays and of reports."""
+    from auditor.request import GROUPS, OTHER, Listed
 
     yield source_option(many=many)
-    every = [*table.values(), *_again()]
+    every = [
+        *table.values(),
+        Listed("replay", (int,), None, "Run pair I again and show both outputs, nothing else.", "I", OTHER),
+        Listed("cell", (int,), None, "With --replay: which source or input, from 0.", "J", OTHER),
+    ]
     yield from (option_of(one) for group in GROUPS for one in every if one.group == group)
     yield from report_options()
 
 
 def ask_one(question: str | None, target: str, typed: Typed) -> int:
-    """Ask, or show one trial again; without a question the options choose one."""
+    """Ask, or show one trial again, and return the exit code; without a question the options choose one."""
+    from auditor.engine.engine import RUN_OPTIONS
     from auditor.flow.question import make_request
     from auditor.lookup import search_here
     from auditor.process.escape import brief
+    from auditor.request import as_flag
 
     replay, cell = typed.given.pop("replay", None), typed.given.pop("cell", None)
     if replay is None and cell is not None:
         raise UsageError(f"--cell {cell} goes with --replay: which pair of it is to be run again?")
     if replay is not None:
-        _check_replay(typed)
+        words = [*typed.files, *(as_flag(name) for name in typed.given if name in RUN_OPTIONS)]
+        if words:
+            raise UsageError(f"{' and '.join(words)} and --replay do not go together: a replay makes no record")
         typed.given["accept_overlap"] = True  # a replay passes no verdict
     request = make_request(question, target, typed.sources, typed.given, texts=typed.texts)
     search_here()
@@ -108,17 +107,8 @@ def ask_one(question: str | None, target: str, typed: Typed) -> int:
     return _answered(request, typed.files, verbose=typed.verbose)
 
 
-def _check_replay(typed: Typed) -> None:
-    from auditor.engine.engine import RUN_OPTIONS
-    from auditor.request import as_flag
-
-    words = [*typed.files, *(as_flag(name) for name in typed.given if name in RUN_OPTIONS)]
-    if words:
-        raise UsageError(f"{' and '.join(words)} and --replay do not go together: a replay makes no record")
-
-
 def _answered(request: Request, files: Mapping[str, str], *, verbose: bool = False) -> int:
-    """Carry a request out and report; the exit code."""
+    """Carry a request out and report; return the exit code."""
     from msgspec.structs import replace
 
     from auditor.flow.question import find_question
@@ -126,14 +116,15 @@ def _answered(request: Request, files: Mapping[str, str], *, verbose: bool = Fal
     from auditor.report.progress import Watching
     from auditor.report.terminal import show
 
-    how = run_options_of(request)
+    options = run_options_of(request)
     with stdout_kept():
         inquiry = find_question(request.question).begin(request)
-    with prints_logged() as (log, ours), Watching(ours, how.for_) as watch:
-        record = carry_out(inquiry, request, replace(how, log=log.file), watch)
+    with prints_logged() as (log, ours), Watching(ours, options.for_) as watch:
+        record = carry_out(inquiry, request, replace(options, log=log.file), watch)
     confidence = request.options.confidence
-    said = deliver([record], files, lambda out: show(record, out, verbose=verbose), confidence=confidence, single=True)
-    log.tell(said)
+    draw = functools.partial(show, record, verbose=verbose)
+    out = deliver([record], files, draw, confidence=confidence, single=True)
+    log.tell(out)
     tell_github([record], files, confidence)
     return record.exit_code
 

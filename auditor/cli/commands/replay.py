@@ -1,32 +1,46 @@
-"""replay: one trial of a record, by the names that the record has."""
+"""replay: one trial of a record, by the names that the record has.
+
+A record is a file from anywhere, and to replay it is to run the code that it names. So whoever asks is shown the names
+before any of them is imported, and is asked. Beyond that only what can be meant is run: learners and samplers, written
+in Python, by their own parameters, and none of Python's own library.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import inspect
+import re
+import sys
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from auditor.cli.options import Count
-from auditor.cli.output import make_console, warn
+from auditor.cli.options import Count, Once
+from auditor.cli.output import error_console, make_console, plain, warn
 from auditor.cli.prints import stdout_kept
-from auditor.cli.trust import check_learner, check_named, check_sampler, check_trusted, refuse_library
 from auditor.errors import BadValue, UsageError
-from auditor.lookup import search_here
+from auditor.lookup import find_object, search_here
 
 if TYPE_CHECKING:
     from auditor.flow.parts import Part
     from auditor.flow.record import CellRow, Record
     from auditor.request import Request
-    from auditor.sources.source import Source
+    from auditor.subjects.subject import Subject
     from auditor.trials.cell import Cell
+
+_NAME = re.compile(r"(?:\w+=)?([^:]+:[A-Za-z_][\w.]*)")  # module:fn, and n=module:fn
+_SHOWN = 2000  # characters of any one line
+_HARMLESS = ("math", "operator", "_operator", "statistics")  # functions of numbers, which a learner may be given
 
 
 @click.command()
 @click.argument("record_file", metavar="RECORD")
-@click.option("--pair", type=Count(), required=True, metavar="I", help="Which pair, or string, to run again.")
-@click.option("--cell", type=Count(), metavar="J", help="Which of the record's cells, from 0, where it has several.")
+@click.option("--pair", cls=Once, type=Count(), required=True, metavar="I", help="Which pair, or string, to run again.")
+@click.option(
+    "--cell", cls=Once, type=Count(), metavar="J", help="Which of the record's cells, from 0, where it has several."
+)
 @click.option("--trust", is_flag=True, help="Run what the record names without asking.")
 def replay(record_file: str, pair: int, cell: int | None, trust: bool) -> int:
     """Run one pair of a recorded audit again and show both outputs. Runs the code that the record names, after asking.
@@ -66,6 +80,7 @@ def _row(record: Record, cell: int | None, file: str) -> CellRow:
 
 
 def _again(record: Record, row: CellRow, pair: int) -> Sequence[Part]:
+    """Make the cell of a row again, check that it is what the record says, and run one of its trials."""
     from msgspec.structs import replace
 
     from auditor.flow.question import find_question
@@ -87,7 +102,7 @@ def _again(record: Record, row: CellRow, pair: int) -> Sequence[Part]:
 
 
 def _request(record: Record) -> Request:
-    """What the record says was asked; the sources by the names that they had."""
+    """Return what the record says was asked; the sources by the names that they had."""
     from auditor.flow.question import make_request
 
     asked: dict[str, Any] = {"accept_overlap": True, **record.asked}
@@ -99,7 +114,7 @@ def _request(record: Record) -> Request:
 
 
 def _cell(cells: Sequence[Cell], row: CellRow, record: Record) -> Cell:
-    """The cell of a row. One that was opened on the way is another by its size and its seed, which the row has."""
+    """Return the cell of a row. One that was opened on the way has another size and seed, which the row has."""
     from msgspec.structs import replace
 
     place = record.cells.index(row)
@@ -110,22 +125,6 @@ def _cell(cells: Sequence[Cell], row: CellRow, record: Record) -> Cell:
 
 
 def _check_cell(cell: Cell, row: CellRow, record: Record) -> None:
-    """What is about to run: a learner, on samples of a source, seen in some way; and as the record says that it was."""
-    from auditor.sources.shifts import parts_of
-    from auditor.sources.source import Sampler
-    from auditor.trials.cell import source_of
-
-    check_learner(cell.subject)
-    source = source_of(cell)
-    for part in parts_of(source):
-        if isinstance(part, Sampler):
-            check_sampler(part.fn, part.name)
-    for fn in cell.view.functions:
-        refuse_library(fn, cell.view.name, "a view of an output")
-    _check_same(cell, source, row, record)
-
-
-def _check_same(cell: Cell, source: Source, row: CellRow, record: Record) -> None:
     """Refuse to run anything but what the record says: that is what whoever read it has agreed to.
 
     Cells of one record differ in their source, size, seed and variant, which the row has, and in the parameter that
@@ -133,13 +132,22 @@ def _check_same(cell: Cell, source: Source, row: CellRow, record: Record) -> Non
     """
     from msgspec.structs import replace
 
+    from auditor.sources.shifts import parts_of
+    from auditor.sources.source import Sampler
+    from auditor.trials.cell import source_of
     from auditor.trials.identity import case_of
 
+    check_learner(cell.subject)
+    source = source_of(cell)
+    for part in parts_of(source):
+        if isinstance(part, Sampler):
+            check_sampler(part.fn, part.name)
+    for fn in cell.view.functions:
+        _refuse_library(fn, cell.view.name, "a view of an output")
     assert record.case is not None
     now = case_of(cell, source)
-    if not {"over", "range"} & {*record.asked} and record.source != ", ".join(
-        dict.fromkeys(r.source for r in record.cells)
-    ):
+    sources = ", ".join(dict.fromkeys(one.source for one in record.cells))
+    if not {"over", "range"} & {*record.asked} and record.source != sources:
         raise UsageError(f"the record's source is {record.source!r}, and its cells have others: not run")
     then = replace(record.case, question=now.question, size=row.size, seed=row.seed, path=now.path)
     if row.source != record.cells[0].source:
@@ -155,3 +163,97 @@ def _check_same(cell: Cell, source: Source, row: CellRow, record: Record) -> Non
         raise UsageError(f"what the record asked for and what would run now differ in {', '.join(others)}: not run")
     if row.variant != "old" and (changed := then.differs(now, "resume")):
         warn(f"since this record was made, something has changed: {', '.join(changed)}")
+
+
+# --- Trust: may what a record names be run?
+
+
+def check_trusted(record: Record, *, trust: bool) -> None:
+    """Show what a replay would run; UsageError unless somebody says that it may.
+
+    What is not seen, or is taken off when a name is looked up, is no part of the name that somebody agreed to.
+    """
+    from auditor.process.escape import shortened
+
+    out = error_console()
+    out.print(plain("This record names code, and a replay runs it:"))
+    for name, value in _named(record):
+        out.print(plain(f"  {name:<12}{shortened(value, _SHOWN)}"), soft_wrap=True)
+    for name, value in _named(record):
+        if name != "parameter" and not value.isprintable():
+            raise UsageError(
+                f"the record's {name} {value!r} holds characters that cannot be seen: not run; "
+                "check --replay runs a pair of what is typed"
+            )
+    if trust:
+        return
+    if not sys.stdin.isatty():
+        raise UsageError(
+            "a replay runs the code that its record names: say --trust if you know where the record is from"
+        )
+    if not click.confirm("Run it?", default=False, err=True):
+        raise UsageError("not replayed: nothing of what the record names was run")
+
+
+def _named(record: Record) -> Iterator[tuple[str, str]]:
+    """Yield everything in a record that may name code, as (what it is, the name)."""
+    yield "target", record.subject
+    sources = record.asked.get("source") or record.source
+    for source in sources if isinstance(sources, list) else [sources]:
+        yield "source", f"{source}"
+    for name, value in record.params.items():
+        yield "parameter", f"{name}={value}"
+    asked = {"view": record.view, "probe": record.probe, **record.asked}
+    for name, other in asked.items():
+        if name != "source" and isinstance(other, (str, list, dict)) and other != "output":
+            yield name, f"{other}"
+
+
+def check_named(record: Record) -> None:
+    """Refuse options that name Python's own library: what they name is called, and is no learner and no source."""
+    for name, value in record.asked.items():
+        if name not in ("source", "view") and isinstance(value, str) and (found := _NAME.fullmatch(value)):
+            try:
+                fn = find_object(found[1])
+            except UsageError:
+                continue  # whoever needs it says so
+            _refuse_library(fn, value, f"what --{name} takes")
+
+
+def check_learner(subject: Subject) -> None:
+    """Refuse what is no A(sample, r), whatever it calls the two, and has no fit; and parameters that get around it."""
+    from auditor.subjects.estimators import Fit
+
+    fn, what = subject.fn, "a learner A(sample, r)"
+    _refuse_library(fn.estimator if isinstance(fn, Fit) else fn, subject.name, what)
+    if not isinstance(fn, Fit) and not _takes_two(fn):
+        raise UsageError(f"the record names {subject.name}, which has not the parameters of {what}: not run")
+    for name, value in subject.params.items():
+        if callable(value):
+            _refuse_library(value, f"{name}={value}", "a parameter of a learner", but=_HARMLESS)
+
+
+def check_sampler(fn: Any, name: str) -> None:
+    _refuse_library(fn, name, "a source fn(rng, size)")
+    if not _takes_two(fn):
+        raise UsageError(f"the record names {name}, which has not the parameters of a source fn(rng, size): not run")
+
+
+def _refuse_library(fn: Any, name: str, what: str, *, but: Collection[str] = ()) -> None:
+    """Refuse what belongs to Python's own library: it can do anything, and nothing in it is a learner."""
+    while isinstance(fn, functools.partial):
+        fn = fn.func
+    owner = fn if inspect.isroutine(fn) or inspect.isclass(fn) else type(fn)
+    module = str(getattr(owner, "__module__", None) or "builtins")
+    if module not in but and module.partition(".")[0] in sys.stdlib_module_names:
+        raise UsageError(f"the record names {name}, which belongs to Python itself and is not {what}: not run")
+
+
+def _takes_two(fn: Any) -> bool:
+    """True if the first two arguments have parameters of their own; *args would take anything."""
+    try:
+        parameters = inspect.signature(fn).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    named = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return len(named) >= 2 and named[0].default is inspect.Parameter.empty

@@ -88,7 +88,11 @@ theorems = TableCommand(
     params=[
         Once(["--only"], metavar="TEXT", help="Only the subjects whose name or theorem contains this."),
         Once(
-            ["--reports", "folder"], metavar="DIR", default="reports", show_default=True, help="Where the table goes."
+            ["--reports", "folder"],
+            metavar="DIR",
+            default="reports",
+            show_default=True,
+            help="Folder for the three files.",
         ),
     ],
     options=_options,
