@@ -32,25 +32,25 @@ def declared_in(package: str) -> list[Subject]:
 
 
 def with_theorem() -> list[Subject]:
-    """Every registered subject that names what was proved of it."""
+    """Return every registered subject that names what was proved of it, in the order of the paper."""
     subjects = [load_subject(target) for target in registered_subjects().values()]
     return sorted((subject for subject in subjects if subject.declared.theorem), key=_place)
 
 
 def _place(subject: Subject) -> tuple[object, ...]:
-    """In the order of the paper: by the first number in what the subject names, 5.14 after 5.2."""
+    """Return what subjects are sorted by: the first number in the name of their theorem, 5.14 after 5.2."""
     number = re.search(r"([A-Z]|\d+)\.(\d+)", subject.declared.theorem or "")
     section, item = number.groups() if number else ("", "0")
     return (not section.isdigit(), section.rjust(4), int(item), subject.name)
 
 
 def share(confidence: float, count: int) -> float:
-    """The confidence of each verdict that makes all of them hold together at `confidence`."""
+    """Return the confidence of each verdict that makes all of them hold together at `confidence`."""
     return 1 - error_probability(confidence) / count
 
 
 def settle(requests: Sequence[Request]) -> list[tuple[Request, Inquiry]]:
-    """Every audit settled before any of them runs; the requests have their shares of the error already."""
+    """Settle every audit before any of them runs; the requests have their shares of the error already."""
     return [(request, find_question(request.question).begin(request)) for request in requests]
 
 
@@ -62,21 +62,21 @@ def audit_all(
     seconds: float | None = None,
     now: Callable[[], float] = monotonic,
 ) -> Iterator[Record]:
-    """Each audit in turn; of those that are resumed some may not have begun.
+    """Run each audit in turn; of those that are resumed some may not have begun.
 
-    Those that are to run in one way share whoever runs them: workers start once. Of the `seconds` for all of them each
-    has an equal part of those that are left, so that what one does not need goes to the others.
+    Audits with the same run options share an engine, so that workers start once. Each has an equal part of the
+    `seconds` that are left, so that what one does not need goes to the others.
     """
     engines, clock = {}, Clock(seconds, now)
     with ExitStack() as stack:
         for index, (request, inquiry) in enumerate(settled):
-            how, left = replace(run_options_of(request, log=log), begins=True), clock.left()
+            options, left = replace(run_options_of(request, log=log), begins=True), clock.left()
             if left is not None:
                 part = left / (len(settled) - index)
-                how = replace(how, for_=part if how.for_ is None else min(how.for_, part))
-            seen = watch(index, inquiry.cells[0].subject.name)
-            way = replace(how, ledger=None, resume=False, for_=None if how.for_ is None else math.inf)
-            if way.isolates and way not in engines:
-                engine = make_engine(inquiry.plan.least_trials, inquiry.plan.budget, way, seen.notice)
-                engines[way] = stack.enter_context(closing(engine))
-            yield carry_out(inquiry, request, how, seen, engines.get(way), now=now)
+                options = replace(options, for_=part if options.for_ is None else min(options.for_, part))
+            watcher = watch(index, inquiry.cells[0].subject.name)
+            key = replace(options, ledger=None, resume=False, for_=None if options.for_ is None else math.inf)
+            if key.isolates and key not in engines:
+                engine = make_engine(inquiry.plan.least_trials, inquiry.plan.budget, key, watcher.notice)
+                engines[key] = stack.enter_context(closing(engine))
+            yield carry_out(inquiry, request, options, watcher, engines.get(key), now=now)

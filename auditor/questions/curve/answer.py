@@ -1,8 +1,8 @@
-"""What a curve has to say, and how a report shows it: the bands, what they say in a sentence, then the numbers."""
+"""What does a curve say, and how does a report show it? The bands, what they mean in a sentence, then the numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -52,35 +52,19 @@ class CurveAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="question
 
 
 def answer_of(record: Record) -> CurveAnswer:
-    """A record that was read from a file has its answer as JSON."""
+    """Return the record's CurveAnswer, decoding it if the record was read from JSON."""
     return msgspec.convert(msgspec.to_builtins(record.answer), CurveAnswer)
 
 
 def curve_parts(record: Record) -> Iterator[Part]:
+    """Show the bands against what rho is held to, then what they mean, then a table.
+
+    Values that are no numbers stand side by side; what was not measured, and a rho above 1, is not drawn."""
     answer = answer_of(record)
     rows = record.cells[: len(answer.values)]
-    held = lines(answer, record.theorem)
-    yield _chart(record, answer, rows, held)
-    yield Words("\n".join(summary(record, answer, rows)))
-    yield _table(answer, rows, held)
-
-
-def lines(answer: CurveAnswer, theorem: str | None) -> dict[str, list[float | None]]:
-    """What rho is held against, by name: a number for each value, None where it says nothing."""
-    named: dict[str, list[float | None]] = {}
-    if any(promised is not None for promised in answer.promised):
-        named[f"{theorem or 'promised'} (rho is at most)"] = answer.promised
-    for name in dict.fromkeys(name for bounds in answer.bounds for name in bounds):
-        named[f"{name} (on the worst source none can be below)"] = [bounds.get(name) for bounds in answer.bounds]
-    return named
-
-
-def _chart(
-    record: Record, answer: CurveAnswer, rows: Sequence[CellRow], held: Mapping[str, Sequence[float | None]]
-) -> Chart:
-    """Values that are no numbers stand side by side; what was not measured, and a rho above 1, is not drawn."""
-    is_number = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in answer.values)
-    x = [float(value) if is_number else float(i) for i, value in enumerate(answer.values)]
+    held, said = lines(answer, record.theorem), list(summary(record, answer, rows))
+    are_numbers = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in answer.values)
+    x = [float(value) if are_numbers else float(i) for i, value in enumerate(answer.values)]
     bands = [
         (at, row.low, row.estimate, row.high) if row.pairs else (at, None, None, None)
         for at, row in zip(x, rows, strict=True)
@@ -89,7 +73,7 @@ def _chart(
         Series(name, "line", [(at, None, number, None) for at, number in zip(x, numbers, strict=True)])
         for name, numbers in held.items()
     ]
-    return Chart(
+    yield Chart(
         title=f"{record.subject}  rho against {answer.vary}",
         x_name=answer.vary,
         y_name="rho",
@@ -97,12 +81,31 @@ def _chart(
         labels=[value_text(value) for value in answer.values],
         x_log=answer.is_log,
         y_log=answer.is_log,
-        notes=list(summary(record, answer, rows)),
+        notes=said,
     )
+    yield Words("\n".join(said))
+    table = []
+    for i, (value, row) in enumerate(zip(answer.values, rows, strict=True)):
+        rate = "" if row.estimate is None else f"{row.estimate:.3g}"
+        counted = [f"{row.pairs:,}", f"{row.mismatches:,}", rate, f"{at_least(row.low)} to {at_most(row.high)}"]
+        beside = ["" if (number := numbers[i]) is None else f"{number:.3g}" for numbers in held.values()]
+        table.append([value_text(value), *counted, *beside])
+    head = [answer.vary, "pairs", "differ", "rho", "band", *(name.partition(" (")[0] for name in held)]
+    yield Table(head, table, extra=5)
+
+
+def lines(answer: CurveAnswer, theorem: str | None) -> dict[str, list[float | None]]:
+    """Return what rho is held against, by name: a number for each value, None where it says nothing."""
+    named: dict[str, list[float | None]] = {}
+    if any(promised is not None for promised in answer.promised):
+        named[f"{theorem or 'promised'} (rho is at most)"] = answer.promised
+    for name in dict.fromkeys(name for bounds in answer.bounds for name in bounds):
+        named[f"{name} (on the worst source none can be below)"] = [bounds.get(name) for bounds in answer.bounds]
+    return named
 
 
 def value_text(value: object) -> str:
-    """A value as short as it can be typed."""
+    """Write a value as short as it can be typed."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         text = str(value)
         return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
@@ -110,7 +113,7 @@ def value_text(value: object) -> str:
 
 
 def summary(record: Record, answer: CurveAnswer, rows: Sequence[CellRow]) -> Iterator[str]:
-    """What the curve says, in sentences."""
+    """Say in sentences what the curve shows."""
     fitted = answer.exponent
     if fitted and fitted.holds:
         yield f"rho ~ {answer.vary}^{fitted.estimate:.3f}, exponent {between(fitted.low, fitted.high)}."
@@ -125,15 +128,3 @@ def summary(record: Record, answer: CurveAnswer, rows: Sequence[CellRow]) -> Ite
         most = max(row.high for row in rows)
         yield f"At no value that was tried is rho above {at_most(most)}; values in between were not tried."
     yield f"All of this holds together with {sure(record.confidence)} ({record.sample_kind}, seed {record.seed})."
-
-
-def _table(answer: CurveAnswer, rows: Sequence[CellRow], held: Mapping[str, Sequence[float | None]]) -> Table:
-    head = [answer.vary, "pairs", "differ", "rho", "band", *(name.partition(" (")[0] for name in held)]
-    return Table(head, [_line(answer, i, row, held) for i, row in enumerate(rows)], extra=5)
-
-
-def _line(answer: CurveAnswer, i: int, row: CellRow, held: Mapping[str, Sequence[float | None]]) -> list[str]:
-    rate = "" if row.estimate is None else f"{row.estimate:.3g}"
-    seen = [f"{row.pairs:,}", f"{row.mismatches:,}", rate, f"{at_least(row.low)} to {at_most(row.high)}"]
-    against = ["" if (number := numbers[i]) is None else f"{number:.3g}" for numbers in held.values()]
-    return [value_text(answer.values[i]), *seen, *against]

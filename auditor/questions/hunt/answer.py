@@ -1,4 +1,4 @@
-"""What a hunt has to say, and how a report shows it: the worst source, as a command to paste, and where was looked."""
+"""What does a hunt say, and how does a report show it? The worst source as a command to paste, and where was looked."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RATIO = 100  # from which on a parameter is drawn by ratios
 
 
 class WorstSource(msgspec.Struct, frozen=True, kw_only=True):
-    """A source, with what pairs on fresh randomness showed of it; `command` asks about it alone."""
+    """A source, with what pairs on fresh randomness showed of it; `command` audits it alone."""
 
     source: str
     values: dict[str, float]
@@ -36,7 +36,7 @@ class WorstSource(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HuntAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="question", tag="hunt"):
-    """The worst source that was confirmed, or the first that was tried to; how hard was looked, and what that excludes.
+    """The worst source that was confirmed, else the first that was tried; how hard was looked, and what that excludes.
 
     The record's cells are the candidates in order of appearance, with the `values` of each, then the confirmations."""
 
@@ -55,7 +55,7 @@ class HuntAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="question"
 
 
 def answer_of(record: Record) -> HuntAnswer:
-    """A record that was read from a file has its answer as JSON."""
+    """Return the record's HuntAnswer, decoding it if the record was read from JSON."""
     return msgspec.convert(msgspec.to_builtins(record.answer), HuntAnswer)
 
 
@@ -68,7 +68,19 @@ def hunt_parts(record: Record) -> Iterator[Part]:
     if any(row.pairs for row in rows):
         yield {1: _curve, 2: _map}.get(len(answer.names), _best_so_far)(record, answer, rows)
     yield Words("\n".join(sentences(record, answer)))
-    yield _table(answer, record)
+    looked = sorted((row for row in rows if row.pairs), key=_score, reverse=True)[:_SHOWN]
+    listed = [("confirmed", row) for row in record.cells[answer.candidates :]] + [("searched", row) for row in looked]
+    lines = [
+        (
+            what,
+            row.source,
+            f"{row.pairs:,}",
+            "" if row.estimate is None else f"{row.estimate:.3g}",
+            at_most(row.high, beside=record.target),
+        )
+        for what, row in listed
+    ]
+    yield Table(("", "source", "pairs", "rho", "at most"), lines, extra=4)
     if answer.worst and answer.worst.command and record.verdict == "fail":
         yield Command("to ask about this source alone:", answer.worst.command)
 
@@ -100,32 +112,18 @@ def sentences(record: Record, answer: HuntAnswer) -> Iterator[str]:
     yield f"Not excluded: {answer.not_excluded}."
 
 
-def _table(answer: HuntAnswer, record: Record) -> Table:
-    """Confirmations, then the candidates that looked worst."""
-    tries, target = record.cells[answer.candidates :], record.target
-    rows = [row for row in record.cells[: answer.candidates] if row.pairs]
-    rows.sort(key=lambda row: -_score(row))
-    shown = [("confirmed", row) for row in tries] + [("searched", row) for row in rows[:_SHOWN]]
-    return Table(("", "source", "pairs", "rho", "at most"), [_line(what, row, target) for what, row in shown], extra=4)
-
-
 def _score(row: CellRow) -> float:
+    """Return the rate less one standard error: few pairs are no reason to be thought the worst."""
     rate = row.estimate or 0.0
     return rate - math.sqrt(rate * (1 - rate) / (row.pairs + 1))
 
 
-def _line(what: str, row: CellRow, target: float | None) -> tuple[str, ...]:
-    rate = "" if row.estimate is None else f"{row.estimate:.3g}"
-    return what, row.source, f"{row.pairs:,}", rate, at_most(row.high, beside=target)
-
-
 def _curve(record: Record, answer: HuntAnswer, rows: Sequence[CellRow]) -> Chart:
-    """rho over the one parameter."""
+    """Draw rho over the one parameter that varies."""
     points = sorted(
         (one[0], None, row.estimate, None) for one, row in zip(answer.values, rows, strict=True) if row.pairs
     )
-    ends = (points[0][0], points[-1][0])
-    series = [Series("candidates, as they were seen", "points", points), _held(record, ends)]
+    series = [Series("candidates, as they were seen", "points", points), _target(record, points)]
     if answer.worst and len(answer.worst.values) == 1:
         (at,) = answer.worst.values.values()
         name = "confirmed on fresh randomness"
@@ -133,15 +131,17 @@ def _curve(record: Record, answer: HuntAnswer, rows: Sequence[CellRow]) -> Chart
     return Chart(f"{record.subject}  rho over {answer.over}", answer.names[0], "rho", series)
 
 
-def _held(record: Record, ends: Sequence[float]) -> Series:
+def _target(record: Record, points: Sequence[tuple[float, None, float | None, None]]) -> Series:
+    ends = (points[0][0], points[-1][0])
     return Series(f"target {record.target:g}", "line", [(x, None, record.target, None) for x in ends])
 
 
 def _map(record: Record, answer: HuntAnswer, rows: Sequence[CellRow]) -> Chart:
-    """Both parameters: what was seen near each tile of a map, in levels."""
-    seen = [(one, row) for one, row in zip(answer.values, rows, strict=True) if row.estimate is not None]
-    by_ratios = [_goes_by_ratios([one[axis] for one, _ in seen]) for axis in (0, 1)]
-    tiles = _tiles(np.array([one for one, _ in seen]), [row for _, row in seen], by_ratios)
+    """Draw a map over the two parameters that vary: the rate near each tile, in levels."""
+    looked = [(one, row) for one, row in zip(answer.values, rows, strict=True) if row.estimate is not None]
+    places = np.array([one for one, _ in looked])
+    by_ratios = [bool(axis.min() > 0 and axis.max() > _RATIO * axis.min()) for axis in places.T]
+    tiles = _tiles(places, [row for _, row in looked], by_ratios)
     top = max(rate for _, _, rate in tiles) or 1.0
     series = []
     for level in range(_LEVELS):
@@ -150,23 +150,19 @@ def _map(record: Record, answer: HuntAnswer, rows: Sequence[CellRow]) -> Chart:
     if answer.worst and len(answer.worst.values) == 2:
         x, y = answer.worst.values.values()
         series.append(Series("confirmed on fresh randomness", "points", [(x, None, y, None)]))
-    names = answer.names
     title = f"{record.subject}  rho over {answer.over}"
-    return Chart(title, names[0], names[1], series, x_log=by_ratios[0], y_log=by_ratios[1])
+    x_name, y_name = answer.names
+    return Chart(title, x_name, y_name, series, x_log=by_ratios[0], y_log=by_ratios[1])
 
 
 def _level(share: float) -> int:
-    """Which of the levels a share of the largest rho has: all of them have one, whatever was rounded."""
+    """Return the level of a share of the largest rho, from 0 on; every share has one, whatever was rounded."""
     return min(max(math.ceil(share * _LEVELS), 1), _LEVELS) - 1
 
 
-def _goes_by_ratios(values: Sequence[float]) -> bool:
-    return min(values) > 0 and max(values) > _RATIO * min(values)
-
-
 def _tiles(places: Any, rows: Sequence[CellRow], by_ratios: Sequence[bool]) -> list[tuple[float, float, float]]:
-    """Evenly spaced: of each its place, and the mean rate of candidates, by their pairs and how near they are: within
-    about a tile, or as far as the nearest is."""
+    """Return evenly spaced tiles (x, y, rate): the mean rate of candidates, weighted by their pairs and by how near
+    they are, within about a tile, or as far as the nearest is."""
     across = np.where(by_ratios, np.log(np.where(by_ratios, places, 1.0)), places)
     low, wide = across.min(axis=0), np.ptp(across, axis=0) + (np.ptp(across, axis=0) == 0)
     scaled, rates = (across - low) / wide, np.array([row.estimate for row in rows])
@@ -182,14 +178,14 @@ def _tiles(places: Any, rows: Sequence[CellRow], by_ratios: Sequence[bool]) -> l
 
 
 def _best_so_far(record: Record, answer: HuntAnswer, rows: Sequence[CellRow]) -> Chart:
-    """The largest rate by then, of candidates in order of appearance, against pairs."""
-    seen = [row for row in rows if row.pairs]
-    spent = [*accumulate(row.pairs for row in seen)]
-    best = [*accumulate((max(0.0, _score(row)) for row in seen), max)]
+    """Draw the largest rate so far against pairs, over candidates in order of appearance."""
+    looked = [row for row in rows if row.pairs]
+    spent = [*accumulate(row.pairs for row in looked)]
+    best = [*accumulate((max(0.0, _score(row)) for row in looked), max)]
     points = [(float(at), None, rate, None) for at, rate in zip(spent, best, strict=True)]
     steps = [one for place, one in enumerate(points) if place == 0 or one[2] != points[place - 1][2]]
     series = [
         Series("the largest rate less its error, so far", "points", [*steps, points[-1]]),
-        _held(record, (points[0][0], points[-1][0])),
+        _target(record, points),
     ]
     return Chart(f"{record.subject}  the worst so far over {answer.over}", "pairs", "rho", series)

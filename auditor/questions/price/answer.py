@@ -1,4 +1,4 @@
-"""What a price has to say, and how a report shows it: sizes side by side, smallest first."""
+"""What does a price say, and how does a report show it? Sizes side by side, the smallest first."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PriceAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="question
 
 
 def answer_of(record: Record) -> PriceAnswer:
-    """A record that was read from a file has its answer as JSON."""
+    """Return the record's PriceAnswer, decoding it if the record was read from JSON."""
     return msgspec.convert(msgspec.to_builtins(record.answer), PriceAnswer)
 
 
@@ -50,7 +50,7 @@ def price_parts(record: Record) -> Iterator[Part]:
 
 
 def rows_of(answer: PriceAnswer, theorem: str | None) -> list[tuple[str, int | None, int | None]]:
-    """(what, above, at most): a size that is known has both ends alike; in order of size."""
+    """Return (what, above, at most) in order of size; a size that is known has both ends alike."""
     known: list[tuple[str, int | None, int | None]] = [
         (f"{name}: on the worst source none can do with less", size, size) for name, size in answer.bounds.items()
     ]
@@ -63,7 +63,7 @@ def rows_of(answer: PriceAnswer, theorem: str | None) -> list[tuple[str, int | N
 
 
 def size_text(low: int | None, high: int | None) -> str:
-    """One size, or the bracket that holds it."""
+    """Write one size, or the bracket that holds it."""
     if low is not None and low == high:
         return f"{high:,}"
     if high is None:
@@ -72,11 +72,11 @@ def size_text(low: int | None, high: int | None) -> str:
 
 
 def _chart(record: Record, answer: PriceAnswer) -> Chart:
-    """What was seen at each size, against the limits; and the brackets, at the height of the limit that each is for."""
+    """Draw what was counted at each size against the limits, and each bracket at the height of its limit."""
     rows = sorted((row for row in record.cells if row.pairs), key=lambda row: row.size)
     sizes = [row.size for row in rows]
-    seen = {"reproducible": "pairs that differ, and what the gate of a size showed", "accurate": "inaccurate runs"}
-    series = [Series(seen[one.claim], "points", [_point(one, row) for row in rows]) for one in answer.asked]
+    names = {"reproducible": "pairs that differ, and what the gate of a size showed", "accurate": "inaccurate runs"}
+    series = [Series(names[one.claim], "points", [_point(one, row) for row in rows]) for one in answer.asked]
     for one in answer.asked:
         name = f"{CLAIMED[one.claim]} {one.limit:g}"
         series.append(Series(name, "line", [(float(x), None, one.limit, None) for x in (sizes[0], sizes[-1])]))
@@ -92,7 +92,7 @@ def _chart(record: Record, answer: PriceAnswer) -> Chart:
 
 
 def _point(one: PricedClaim, row: CellRow) -> tuple[float, float | None, float | None, float | None]:
-    """With an interval where a gate decided; where nothing was seen, with what it is at most."""
+    """Return a point of the chart: with an interval if a gate decided, with an upper end if nothing differed."""
     if one.claim == "accurate":
         most = one.limit if one.high is not None and row.size >= one.high else 1.0
         share = row.failures / row.runs if row.runs and row.failures is not None else None
