@@ -1,4 +1,4 @@
-"""Is new code worse than old? Both on the same pairs, so that only what changed makes them differ."""
+"""Is new code worse than old? Both run on the same pairs, so that only what changed makes them differ."""
 
 from __future__ import annotations
 
@@ -17,25 +17,26 @@ from auditor.request import OTHER, SURE, Options, Request, option
 from auditor.statistics.paired import least_pairs_within
 
 _PAIRS_TIMES_MARGIN = 100
-_PAIRS, _FEWEST = 2000, 7  # where there is no margin: at most, and at least, if each of them speaks one way
+_PAIRS, _FEWEST = 2000, 7  # pairs if there is no margin: at most, and at least, if each of them speaks one way
 
 
 class CompareOptions(Options, frozen=True, kw_only=True):
-    """What a comparison takes besides."""
+    """The options of compare."""
 
-    old: Annotated[Any, option("The old version, where it is another target.", "TARGET", OTHER)] = None
+    old: Annotated[Any, option("The old version, if it is another target.", "TARGET", OTHER)] = None
     against: Annotated[
-        str | None, option("The old version is that of a git revision, e.g. HEAD~1 or main.", "REV", OTHER)
+        str | None, option("Take the old version from a git revision, e.g. HEAD~1 or main.", "REV", OTHER)
     ] = None
     old_param: Annotated[
-        dict[str, Any] | None, option("A parameter of the old version alone; repeatable.", "K=V", OTHER)
+        dict[str, Any] | None,
+        option("Set a parameter of the old version alone. May be repeated.", "K=V", OTHER),
     ] = None
     old_python: Annotated[
-        str | None, option("Run the old version by this Python, of another environment.", "PATH", OTHER)
+        str | None, option("Run the old version with the Python of another environment.", "PATH", OTHER)
     ] = None
-    margin: Annotated[float, option("What rho may rise by.", "D", SURE)] = 0.05
+    margin: Annotated[float, option("By how much rho may rise.", "D", SURE)] = 0.05
     pairs: Annotated[
-        int | None, option("Stop undecided after so many pairs.  [default: 100 / margin]", "MAX", SURE)
+        int | None, option("Stop undecided after this many pairs (default: 100 / margin).", "MAX", SURE)
     ] = None
     private: Annotated[str | None, option("For A(sample, r, private): shared or unshared.", "HOW", OTHER)] = None
 
@@ -64,7 +65,7 @@ class Compare(QuestionBase):
 
     title = staticmethod(title_of)
     parts = staticmethod(compare_parts)
-    chart = staticmethod(chart_of)  # what a picture shows
+    chart = staticmethod(chart_of)
     again = staticmethod(show_again)
 
 

@@ -27,19 +27,20 @@ from auditor.statistics.outward import at_least, at_most
 from auditor.trials.trial import Trial
 
 PAIRS_A_POINT = 1000
-_CONFIRMING = 4  # a part 1/4 of a search's pairs confirms what it found
+_CONFIRMING = 4  # 1/4 of a search's pairs confirm what it found
 _FIRST = 32  # pairs that each cell gets before any is preferred
-_SHARE = 8  # a block is a part 1/8 of the cell's pairs: few looks at the bands, little given to the wrong cell
+_SHARE = 8  # a block is 1/8 of the cell's pairs: few looks at the bands, little given to the wrong cell
 
 
 class CurveOptions(Options, frozen=True, kw_only=True):
-    """What a curve takes."""
+    """The options of curve."""
 
     vary: Annotated[
-        Any, option("size=100:1e6:log12, p=0.4:0.6:lin21, tau=0.05,0.1; {p} in --source is filled in.", "NAME=VALUES")
+        Any,
+        option("What varies: size=100:1e6:log12, tau=0.05,0.1, or p=0.4:0.6:lin21 for {p} in --source.", "NAME=VALUES"),
     ]
-    worst: Annotated[bool, option("Search for the value with the largest rho; fresh pairs confirm it.")] = False
-    pairs: Annotated[int | None, option("Pairs in all.  [default: 1000 a value]", "N", SURE)] = None
+    worst: Annotated[bool, option("Search for the value with the largest rho, and confirm it on fresh pairs.")] = False
+    pairs: Annotated[int | None, option("Pairs in all (default: 1000 for each value).", "N", SURE)] = None
 
 
 @dataclass(slots=True)
@@ -224,9 +225,9 @@ class CurveInquiry(CountsCells):
 class Curve(QuestionBase):
     """How does rho of TARGET move with its size, a parameter, or an argument of its source? Runs its code.
 
-    Every band holds together with the others; pairs go where the band is widest, or with --worst where rho may be
-    largest. Shown beside it: what the subject's theorem promises, and what no algorithm can be below on its worst
-    source.
+    All bands hold together with the confidence. Pairs go where the band is widest, or with --worst where rho may be
+    largest. The report shows beside them what the subject's theorem promises, and what no algorithm can be below on
+    its worst source.
 
     Example: python -m auditor curve algorithms.statistical_query:rstat --vary size=100:1e6:log12 --sample counts
 

@@ -19,7 +19,7 @@ from auditor.questions.hunt.inquiry import SIMPLER, TRIES, Hunt
 from auditor.questions.hunt.search import Search
 from auditor.questions.one_pair import show_pair
 from auditor.questions.pairs import target_of
-from auditor.request import SURE, Options, Request, option
+from auditor.request import RHO, SURE, Options, Request, option
 from auditor.trials.cell import Cell
 from auditor.trials.integrated import why_not
 
@@ -29,34 +29,38 @@ _CONFIRMING = 1000  # pairs of a confirmation, or more where the target is small
 
 
 class HuntOptions(Options, frozen=True, kw_only=True):
-    """What a hunt takes."""
+    """The options of hunt."""
 
     over: Annotated[
-        Any, option('What is looked through: "bernoulli({p})", simplex(5), "mixture(A, B)", module:fn.', "SPEC")
+        Any, option('The sources to search: "bernoulli({p})", simplex(5), "mixture(A, B)" or module:fn.', "SPEC")
     ] = None
     range: Annotated[
-        Any, option("What {NAME}, a parameter or the size goes through; :log for ratios; repeatable.", "NAME=LOW:HIGH")
+        Any,
+        option(
+            "Range of {NAME} in --over, of a parameter or of the size; LOW:HIGH:log goes by ratios. May be repeated.",
+            "NAME=LOW:HIGH",
+        ),
     ] = None
-    rho: Annotated[
-        float | None, option("The mismatch probability you accept.  [default: claimed, or 0.1]", "R", SURE)
-    ] = None
-    pairs: Annotated[int, option("Pairs of the search; confirmations have their own.", "N", SURE)] = PAIRS
-    accept_search: Annotated[bool, option("A search that finds nothing is a pass: exit 0.", None, SURE)] = False
+    rho: Annotated[float | None, RHO] = None
+    pairs: Annotated[int, option("Pairs that the search may run. Confirmations have their own.", "N", SURE)] = PAIRS
+    accept_search: Annotated[bool, option("Let a search that finds nothing pass, with exit code 0.", None, SURE)] = (
+        False
+    )
     no_integrate: Annotated[
         bool, option("Count outputs that differ, also where a subject declares how likely they do.", None, SURE)
     ] = False
 
 
 class HuntQuestion(QuestionBase):
-    """Over a family of sources, where is rho of TARGET largest, and is it above the target? Runs its code.
+    """For which source of a family is rho of TARGET largest, and is it above the target? Runs its code.
 
-    Looks for the worst source, confirms it on fresh randomness, and makes it simpler while it still fails. That none is
-    found is no pass of the definition, which speaks of all sources.
+    Looks for the worst source, confirms it on fresh randomness, and makes it simpler as long as it still fails. A
+    search that finds none is no pass: the definition speaks of all sources.
 
     Example: python -m auditor hunt algorithms.statistical_query:rstat --over "bernoulli({p})" --range p=0:1
 
-    Exit codes: 0 none found, with --accept-search, 1 a source is shown, 2 usage, 3 none found, 4 all candidates fail,
-    130 interrupted.
+    Exit codes: 0 none found, with --accept-search, 1 a source has a larger rho, 2 usage, 3 none found, 4 no candidate
+    could be run, 130 interrupted.
     """
 
     name: ClassVar[str] = "hunt"

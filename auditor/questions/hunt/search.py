@@ -25,10 +25,10 @@ import numpy.typing as npt
 from auditor.randomness import from_key, root_key
 
 Place = npt.NDArray[np.float64]
-_START = 4  # a part 1/4 of the pairs is for the start
+_START = 4  # 1/4 of the pairs is for the start
 _LAST = 4  # and 1/4 for the choice among the best
-_LITTLE = 16  # or 1/16, where they are far below the goal
-_HOPE = 2  # a part 1/2 of the pairs is enough to see that they are
+_LITTLE = 16  # or 1/16, if they are far below the goal
+_HOPE = 2  # 1/2 of the pairs is enough to see that they are
 _MOST = 256  # candidates of a start
 _SMALL = 2_000  # pairs below which new candidates have two
 _FINAL = 16  # candidates that the last part chooses from
@@ -36,10 +36,10 @@ _SNAPPED = 0.1  # of coordinates that are moved: those that go to an end of thei
 
 
 class Candidate(msgspec.Struct):
-    """A place that was tried: what its pairs showed, as a number in [0, 1] for each."""
+    """A place that was tried, with the sums of what its pairs showed: a number in [0, 1] for each."""
 
     place: Place
-    batch: int = 1  # those that were proposed together have the same
+    batch: int = 1  # candidates that were proposed together have the same
     pairs: int = 0
     total: float = 0.0
     squares: float = 0.0
@@ -54,18 +54,17 @@ class Candidate(msgspec.Struct):
 
     @property
     def score(self) -> float:
-        """Its rate less one standard error: few pairs are no reason to be thought the worst."""
-        return self.rate - math.sqrt(self._variance / (self.pairs + 1))
+        """Its rate less one standard error: few pairs are no reason to be thought the worst.
 
-    @property
-    def _variance(self) -> float:
-        """Of a pair's value, as if two more had been those of a coin: probabilities vary less than coins do."""
+        The variance of a pair's value is reckoned as if two more pairs had been coins of its rate: probabilities vary
+        less than coins do."""
         spread = self.squares - self.total**2 / self.pairs if self.pairs else 0.0
-        return (max(0.0, spread) + 2 * self.rate * (1 - self.rate)) / (self.pairs + 2)
+        variance = (max(0.0, spread) + 2 * self.rate * (1 - self.rate)) / (self.pairs + 2)
+        return self.rate - math.sqrt(variance / (self.pairs + 1))
 
 
 class Search(msgspec.Struct):
-    """Rounds of (candidate, pairs); the pairs of one round are the same for all that are in it."""
+    """A search that is under way: which candidates get how many pairs next depends on what earlier pairs showed."""
 
     dimensions: int
     budget: int
@@ -81,7 +80,7 @@ class Search(msgspec.Struct):
         return 2 if self.budget < _SMALL else 4
 
     def rounds(self) -> Iterator[tuple[list[int], int]]:
-        """Candidates by their numbers, and how many pairs each of them gets."""
+        """Yield rounds: candidates by their numbers, and how many pairs each of them gets."""
         first = [self._propose(place, 1) for place in self._start()]
         pool, elite = max(4, len(first) // 4), max(4, len(first) // 24)
         yield from self._run(first, self.few)
@@ -91,7 +90,8 @@ class Search(msgspec.Struct):
         yield from self._halved(self.budget // _LITTLE if self._is_far(elite) else self.budget - self.spent)
 
     def _learned(self, pool: int, elite: int) -> Iterator[tuple[list[int], int]]:
-        """Around the best, as long as there are pairs, and hope; where nothing has differed, more pairs for all."""
+        """Propose places around the best as long as there are pairs, and hope; while nothing has differed, give all
+        candidates more pairs."""
         number = 1
         while self.best(1) and self.spent < self.budget - self.budget // _LAST:
             if self._is_far(elite) and self.spent > self.budget // _HOPE:
@@ -108,16 +108,16 @@ class Search(msgspec.Struct):
             yield from self._run([*dict.fromkeys((*again, *best))], 2 * self.few)
 
     def _mean(self, who: Sequence[int]) -> float:
-        """Of all their pairs."""
+        """Return the mean of all their pairs."""
         some = [self.tried[one] for one in self._alive(who)]
         return sum(one.total for one in some) / max(1, sum(one.pairs for one in some))
 
     def _is_far(self, elite: int) -> bool:
-        """Whether the best do not look half as bad as what is looked for."""
+        """True if the best do not look half as bad as what is looked for."""
         return self._mean(self.best(elite)) < self.goal / 2
 
     def _halved(self, most: int) -> Iterator[tuple[list[int], int]]:
-        """So many pairs go to the best, in equal parts to ever fewer of them."""
+        """Give so many pairs to the best, in equal parts to ever fewer of them."""
         left = self.best(_FINAL)
         stages = max(1, len(left).bit_length() - 1)
         share = min(most, self.budget - self.spent) // stages
@@ -128,7 +128,7 @@ class Search(msgspec.Struct):
             left = self.finalists = self._largest(left, max(1, len(left) // 2))
 
     def _run(self, who: list[int], pairs: int) -> Iterator[tuple[list[int], int]]:
-        """All of them, or as many as there are pairs for."""
+        """Yield a round of all of them, or of as many as there are pairs for."""
         who = self._alive(who)[: max(0, self.budget - self.spent) // pairs]
         self.spent += pairs * len(who)
         if who:
@@ -141,7 +141,7 @@ class Search(msgspec.Struct):
         return [one for one in who if not self.tried[one].is_out]
 
     def best(self, count: int) -> list[int]:
-        """Those that look worst for the learner, those that were last left first."""
+        """Return the candidates that look worst for the learner, those that were left last first."""
         alive = [one for one in self._alive(range(len(self.tried))) if self.tried[one].pairs]
         order = sorted(alive, key=lambda one: -self.tried[one].score)
         return [*dict.fromkeys((*self._alive(self.finalists), *order))][:count]
@@ -151,7 +151,7 @@ class Search(msgspec.Struct):
         return len(self.tried) - 1
 
     def _start(self) -> list[Place]:
-        """A design that fills the cube."""
+        """Return the places of a design that fills the cube."""
         from scipy.stats.qmc import Sobol
 
         room = max(8, min(_MOST, self.budget // (_START * self.few)))
@@ -160,8 +160,8 @@ class Search(msgspec.Struct):
         return [*engine.random_base2(power)]
 
     def _around(self, best: Sequence[int], count: int, number: int) -> Place:
-        """Each coordinate of a place is that of one of the elite, of a copy moved as far as the elite is spread, or an
-        end of its range."""
+        """Return places near the elite: each coordinate is that of one of them, or moved as far as they are spread, or
+        an end of its range."""
         rng = from_key(root_key(self.seed).child("round", number))
         elite = np.array([self.tried[one].place for one in best])
         spread = 0.7 * elite.std(axis=0) + 0.01

@@ -41,15 +41,15 @@ from auditor.trials.trial import Bench, Trial
 
 PAIRS_TIMES_LIMIT = 2000
 _SOMEWHERE = 1000  # where a search starts if nobody declares a size
-_A_SIZE = 4  # no size gets more than a part 1/4 of a claim's pairs
+_A_SIZE = 4  # no size gets more than 1/4 of a claim's pairs
 _BLOCK = 16
 
 
 class PriceOptions(Options, frozen=True, kw_only=True):
-    """What a price takes."""
+    """The options of price."""
 
     rho: Annotated[float | None, RHO] = None
-    pairs: Annotated[int | None, option("Pairs in all, at most.  [default: 2000 / rho and / delta]", "N", SURE)] = None
+    pairs: Annotated[int | None, option("Most pairs in all (default: 2000 / rho + 2000 / delta).", "N", SURE)] = None
 
 
 class Claim(msgspec.Struct):
@@ -290,9 +290,10 @@ class PriceInquiry(CountsCells):
 
 
 class Price(QuestionBase):
-    """From which size on does TARGET keep its claim, beside what theorem and limits say? Runs its code.
+    """From how many rows on does TARGET keep its claims? Runs its code.
 
-    It is taken for granted that more rows never hurt. A subject with a parameter rho is given the target as its rho.
+    The report shows beside the sizes that were found what its theorem asks for, and what no algorithm can do with. It
+    is taken for granted that more rows never hurt. A subject with a parameter rho is given the target as its rho.
 
     Example: python -m auditor price algorithms.statistical_query:rstat --rho 0.1
 
