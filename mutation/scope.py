@@ -64,7 +64,6 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "auditor/questions/repair": (
         "tests/questions/test_shares_of_repairs.py",
         "tests/questions/test_frontier_of_repairs.py",
-        "tests/questions/test_repair_kinds.py",
         "tests/questions/test_repair.py",
     ),
     "auditor/questions/nu": (

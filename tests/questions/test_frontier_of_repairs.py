@@ -118,9 +118,13 @@ def test_with_a_tolerance_outputs_are_compared_and_no_formula_is_believed() -> N
     setting = Setting("chosen", {"strength": 50.0})
     plain = measured(scored, "uniform", setting, 30, size=1)
     near = measured(scored, "uniform", setting, 30, size=1, atol=0.01)
+    weak = measured(scored, "uniform", Setting("chosen", {"strength": 1.0}), 30, size=1, atol=1e-9)
+    apart = {one.apart for one in weak}
     assert {one.by for one in plain} == {FORMULA}
     assert np.mean([one.apart for one in plain]) > 0.2
     assert {(one.apart, one.by) for one in near} == {(0.0, FINISHED)}
+    assert apart <= {0.0, 0.25, 0.5, 0.75, 1.0}  # of four finishes
+    assert {0.25, 0.75} & apart
 
 
 def labelled(rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 import functools
 import math
+import re
 import shlex
 import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -19,13 +21,15 @@ import auditor
 from auditor import repair
 from auditor.cli.command_line import cli
 from auditor.errors import UsageError
+from auditor.flow.parts import Chart
 from auditor.flow.record import Record, read_record
-from auditor.questions.repair.answer import answer_of
+from auditor.questions.repair import has_points
+from auditor.questions.repair.answer import RepairCost, answer_of, repair_parts
 from auditor.questions.repair.frontier import MeasuredSetting, candidates
-from auditor.questions.repair.inquiry import TRIES, RepairInquiry
+from auditor.questions.repair.inquiry import RepairInquiry
 from auditor.questions.repair.paste import code_of
-from auditor.questions.repair.settings import Setting, read_setting, two_digits
-from auditor.questions.repair.units import FrontierUnit, SettingTried, look
+from auditor.questions.repair.settings import Rounding, Setting, read_setting, two_digits
+from auditor.questions.repair.units import FrontierUnit, SettingTried, kind_of, look
 from auditor.report.pictures.svg import picture
 from auditor.report.terminal import as_text
 from auditor.subjects.subject import load_subject
@@ -73,14 +77,26 @@ def odd(sample, r):
         raise ValueError("no such sample")
     return float(sample[0])
 
-def of_r(sample, r):
-    return float(r.random())
+def redraws(sample, r):
+    while r.random() > 0.1 + 0.5 * sample[0]:
+        pass
+    return float(r.uniform())
+
+def redraws_or_none(sample, r):
+    return None if sample[1] > 0.97 else redraws(sample, r)
+
+def redraws_and_means(sample, r):
+    while r.random() > 0.1 + 0.5 * sample[0]:
+        pass
+    return float(sample.mean()) + 0.01 * float(r.uniform())
 """
 MODELS = """
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_selection import SelectKBest, f_regression
 from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeRegressor
 
 class Nearest(ClassifierMixin, BaseEstimator):
     def fit(self, x, y):
@@ -91,6 +107,7 @@ class Nearest(ClassifierMixin, BaseEstimator):
         return self.y_[((x[:, None] - self.x_) ** 2).sum(axis=2).argmin(axis=1)]
 
 ridge, best, nearest = Ridge(), SelectKBest(f_regression, k=2), Nearest()
+tree, piped = DecisionTreeRegressor(max_depth=3), make_pipeline(Ridge())
 """
 
 
@@ -123,29 +140,49 @@ def test_the_frontier_holds_the_closed_form_and_so_does_what_is_confirmed(folder
     *_, found = once_repaired()
     answer = answer_of(found)
     assert found.verdict == "pass"
-    assert len(answer.frontier) == 9
-    for point in answer.frontier:
-        assert point.by == "formula"
-        assert point.pairs == 128
-        _holds(point.wrapper, point.low, point.high)
     assert answer.wrapper
-    assert answer.after
     assert answer.before
-    _holds(answer.wrapper, answer.after.low, answer.after.high)
+    assert answer.after
+    assert answer.price
     assert answer.before.low <= 1 <= answer.before.high
-    assert answer.price is not None
-    assert answer.price.change == _width(answer.wrapper) / 2
+    assert [(point.by, point.pairs) for point in answer.frontier] == [("formula", 128)] * 9
+    intervals = [(point.wrapper, point.low, point.high) for point in answer.frontier]
+    for wrapper, low, high in [*intervals, (answer.wrapper, answer.after.low, answer.after.high)]:
+        width = float(read_setting(wrapper).arguments["width"])
+        a = width / math.sqrt(2 / 50)
+        exact = math.sqrt(2 / math.pi) * -math.expm1(-a * a / 2) / a + math.erfc(a / math.sqrt(2))
+        print(f"{wrapper}: {exact:.4f} in [{low:.4f}, {high:.4f}]")
+        assert low <= exact <= high
+    assert answer.price.change == width / 2  # the last one was confirmed
 
 
-def _width(wrapper: str) -> float:
-    return float(read_setting(wrapper).arguments["width"])
+def test_what_is_printed_is_what_the_record_says_and_a_pair_of_it_is_run_again(folder: Path) -> None:
+    printed, drawn, found = once_repaired()
+    assert printed.endswith(as_text(found, 80) + "\n")
+    assert picture(found).decode() == drawn
+    assert {"REPAIRED", "stable = rounded("} <= {*re.findall(r"REPAIRED|stable = rounded\(", printed)}
+    assert "largest change of the answer" in drawn
+    assert "the target, 0.5" in drawn
+    shown, words = found.examples[0].first_difference, shlex.split(str(found.examples[0].replay))
+    assert words[3] == "repair"
+    assert words[-2:][0] == "--with"
+    done = CliRunner().invoke(cli, words[3:], standalone_mode=False)
+    assert done.return_value == 0
+    assert shown.left in done.output
+    assert shown.right in done.output
 
 
-def _holds(wrapper: str, low: float, high: float) -> None:
-    a = _width(wrapper) / math.sqrt(2 / 50)
-    exact = math.sqrt(2 / math.pi) * -math.expm1(-a * a / 2) / a + math.erfc(a / math.sqrt(2))
-    print(f"{wrapper}: {exact:.4f} in [{low:.4f}, {high:.4f}]")
-    assert low <= exact <= high
+def test_a_chart_has_the_settings_whose_price_is_known(folder: Path) -> None:
+    """The first of them gives the picture its name, and one is enough."""
+    *_, found = once_repaired()
+    answer = answer_of(found)
+    sites = msgspec.structs.replace(answer.frontier[0], wrapper="sites()", price=RepairCost(words=""))
+    other = msgspec.structs.replace(answer.frontier[5], wrapper="aligned(width=1.0)")
+    for frontier in ([sites, answer.frontier[3]], [sites, answer.frontier[3], other]):
+        record = msgspec.structs.replace(found, answer=msgspec.structs.replace(answer, frontier=frontier))
+        chart = next(part for part in repair_parts(record) if isinstance(part, Chart))
+        assert chart.title == "learners.py:mean  rho against the price of rounded"
+        assert [len(series.points) for series in chart.series] == [len(frontier) - 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -157,6 +194,8 @@ def _holds(wrapper: str, low: float, high: float) -> None:
         ("models.py:best", "learners.py:even", 12, 0.5, "chosen"),
         pytest.param("models.py:best", "learners.py:linear", 12, 0.3, "chosen", marks=pytest.mark.nightly),
         pytest.param("algorithms.controls:mean", "norm", 100, 0.3, "rounded", marks=pytest.mark.nightly),
+        ("models.py:tree", "learners.py:linear", 100, 0.5, "rounded"),
+        ("learners.py:redraws", "uniform", 3, 0.1, "sites"),
     ],
 )
 def test_what_is_printed_can_be_pasted_and_passes(
@@ -176,77 +215,101 @@ def test_what_is_printed_can_be_pasted_and_passes(
     assert words[:5] == ["python", "-m", "auditor", "check", "repaired.py:stable"]
     done = CliRunner().invoke(cli, [*words[3:], "--seed", "1", "--jobs", "1"], standalone_mode=False)
     assert done.return_value == 0, done.output
+    if verb == "sites":  # draws that fall out of step are put back at no price
+        assert (answer.wrapper, [one.wrapper for one in answer.frontier]) == ("sites()", ["sites()"])
+        assert answer.code == "from auditor.repair import sites\n\nstable = sites('learners.py:redraws')\n"
+        assert (answer.price and answer.price.change, answer.hint) == (None, None)
+    if "tree" in target:  # a regressor has its predictions rounded
+        assert answer.after
+        assert answer.price
+        assert (answer.after.measure, {point.by for point in answer.frontier}) == ("churn", {"formula"})
+        assert answer.price.words == f"a prediction moves by at most {answer.price.change:.3g}"
+        assert re.search(r"\d+ of \d+ pairs of rounded\(width=\S+\) differ;", as_text(found, 200))
+
+
+def test_none_is_an_output_like_any_other(folder: Path) -> None:
+    """rho is 2 * 0.03 * 0.97 with draws in step, and at least 0.3 as it is."""
+    found = repaired("redraws_or_none", "uniform", size=3, rho=0.2)
+    assert (found.verdict, answer_of(found).wrapper) == ("pass", "sites()")
+
+
+def test_where_draws_out_of_step_are_not_all_the_others_are_tried_and_it_is_said(folder: Path) -> None:
+    found = repaired("redraws_and_means", "uniform", size=200, rho=0.7)
+    answer = answer_of(found)
+    assert found.verdict == "pass"
+    assert [one.wrapper.partition("(")[0] for one in answer.frontier] == ["sites"] + 9 * ["rounded"]
+    assert answer.frontier[0].estimate == 1
+    line = LEARNERS[: LEARNERS.rindex("while")].count("\n") + 1
+    assert f"learners.py:{line}," in str(answer.hint)
+
+
+def test_the_draws_of_the_first_eight_pairs_are_compared() -> None:
+    def uneven(sample: Any, r: Any) -> float:
+        for _ in range(int(1000 * sample[0])):
+            r.random()
+        return float(r.random())
+
+    bench = bench_of(uneven, "uniform", size=3)
+    assert ["out of step" in look(bench, index).payload for index in range(10)] == [True] * 8 + [False] * 2
 
 
 def test_a_parameter_comes_along(folder: Path) -> None:
-    """In the code where the learner can be imported, else in the command."""
+    """In the code where the learner can be imported, else in the command. What has no target is called by its name."""
     given = repaired("two", size=100, rho=0.5, with_="rounded(width=1e6)", params={"times": 7.0})
-    check = answer_of(given).check
-    assert check
-    assert "--param times=7.0" in check
+    assert "--param times=7.0" in str(answer_of(given).check)
     code = code_of(load_subject("algorithms.controls:mixed", {"q": 0.9}), Setting("rounded", {"width": 2.0}))
     assert code.splitlines()[0] == "from functools import partial"
     assert code.endswith("\nstable = rounded(partial(mixed, q=0.9), width=2.0)\n")
-    code = code_of(
-        load_subject("sklearn.linear_model:Ridge", {"alpha": 2.0}), Setting("rounded", {"width": {"coef_": 1.0}})
-    )
+    ridge = load_subject("sklearn.linear_model:Ridge", {"alpha": 2.0})
+    code = code_of(ridge, Setting("rounded", {"width": {"coef_": 1.0}}))
     assert code.endswith("stable = rounded(Ridge(alpha=2.0), width={'coef_': 1.0})\n")
+    unnamed = msgspec.structs.replace(ridge, target=None, name="some.place.fit")
+    assert code_of(unnamed, Setting("sites", {})).endswith("\nstable = sites(fit)\n")
 
 
-def test_a_classifier_is_held_by_its_churn(folder: Path) -> None:
-    found = auditor.ask("repair", "models.py:nearest", "learners.py:labels", size=80, rho=0.2, probe=100)
+def test_a_classifier_is_held_by_its_churn_and_the_report_says_what_the_target_is_for(folder: Path) -> None:
+    """By default a check of predictions judges rho and a repair churn; --measure settles it for both."""
+    asked: dict[str, Any] = {"source": "learners.py:labels", "size": 80, "rho": 0.2, "probe": 100}
+    found = auditor.ask("repair", "models.py:nearest", **asked)
     answer = answer_of(found)
-    assert answer.before
-    assert answer.before.measure == "churn"
-    assert found.measures[0].name == "churn"
-    assert all(point.wrapper.startswith("voted(chunks=") and point.by == "formula" for point in answer.frontier)
-    assert all(point.price.loss is not None for point in answer.frontier)
     assert found.verdict == "pass"
-    assert answer.wrapper
+    assert answer.before
     assert answer.price
     assert answer.price.rows
-
-
-def test_check_and_repair_say_what_the_target_is_for(folder: Path) -> None:
-    """By default a check of predictions judges rho and a repair churn; --measure settles it for both."""
-    asked: dict[str, Any] = {"source": "learners.py:labels", "size": 80, "rho": 0.5, "probe": 20}
-    check = as_text(auditor.audit("models.py:nearest", **asked), 400)
-    repair = as_text(auditor.ask("repair", "models.py:nearest", **asked), 400)
-    assert "The target is for rho here: two runs differ if a single prediction does" in check
-    assert "The target is for churn here, the share of predictions that change" in repair
-    both = [auditor.audit("models.py:nearest", **asked, measure="churn")]
-    both.append(auditor.ask("repair", "models.py:nearest", **asked, measure="churn"))
-    assert [one.measures[0].name for one in both] == ["churn", "churn"]
-    assert "The target is for rho" not in as_text(both[0], 400)
+    assert answer.before.measure == found.measures[0].name == "churn"
+    assert all(point.wrapper.startswith("voted(chunks=") and point.by == "formula" for point in answer.frontier)
+    assert all(point.price.loss is not None for point in answer.frontier)
+    assert "The target is for churn here, the share of predictions that change" in as_text(found, 400)
+    plain, churn = (auditor.audit("models.py:nearest", **asked, **more) for more in ({}, {"measure": "churn"}))
+    assert "The target is for rho here: two runs differ if a single prediction does" in as_text(plain, 400)
+    assert churn.measures[0].name == "churn"
+    assert "The target is for rho" not in as_text(churn, 400)
     best = as_text(auditor.ask("repair", "models.py:best", "learners.py:linear", size=400, rho=0.5), 400)
     assert "What is compared here is support: what the learner decides" in best
 
 
-def test_nothing_needs_repair(folder: Path) -> None:
-    found = repaired("of_r", size=10)
-    answer = answer_of(found)
-    assert (found.exit_code, answer.wrapper, answer.code, answer.frontier) == (0, None, None, [])
-    assert answer.before
-    assert answer.before.verdict == "pass"
-    assert as_text(found).startswith("NOTHING TO REPAIR")
-    assert "nothing needs repair" in found.reason
+def test_outputs_that_never_agree_come_to_nothing_by_a_vote(folder: Path) -> None:
+    found = repaired("anything", size=100)
+    assert found.exit_code == 1
+    assert "agreed gives no output" in found.reason
+    assert as_text(found).startswith("NOT REPAIRED")
 
 
-def test_nothing_fits(folder: Path) -> None:
-    """Outputs that never agree come to nothing by a vote; and too few rows make no chunks."""
-    for size, words in ((100, "agreed gives no output"), (12, "12 rows are too few")):
-        found = repaired("anything", size=size)
-        assert found.exit_code == 1
-        assert words in found.reason
-        assert as_text(found).startswith("NOT REPAIRED")
+def test_too_few_rows_are_said_of_the_wrapper_that_needs_them(folder: Path) -> None:
+    """Of a search whose scores never move, and which classifies: chosen fits too, and has nothing to choose."""
+    inquiry = inquiry_of("learners.py:mean", "norm", "repair", size=12)
+    assert isinstance(inquiry, RepairInquiry)
+    still = {"spread": 0.0, "count": 2, "top": 1}
+    inquiry.looks = [{"shown": "a model", "fits": {"chosen": still, "voted": {}}}]
+    assert inquiry.offered() == []
+    assert inquiry.why_not == "voted fits outputs such as a model, but 12 rows are too few to be cut into chunks"
+    inquiry.looks, inquiry.why_not = [{"shown": "a model", "fits": {"chosen": still}}], None
+    assert inquiry.offered() == []
+    assert str(inquiry.why_not).endswith("but it does not change the parts in which two of them differ")
 
 
 def test_too_few_pairs_leave_it_undecided(folder: Path) -> None:
-    found = repaired("mean", size=50, pairs=14, rho=0.4)
-    print(found.reason)
-    assert found.exit_code == 3
-    inquiry = inquiry_of("learners.py:mean", "norm", "repair", size=50)
-    assert inquiry.verdict().outcome == "inconclusive"  # before anything was run
+    assert repaired("mean", size=50, pairs=14, rho=0.4).exit_code == 3
 
 
 def test_a_run_that_fails_ends_it(folder: Path) -> None:
@@ -268,53 +331,35 @@ def test_what_it_costs_in_accuracy(folder: Path) -> None:
     assert "; the mean loss was" in as_text(found)
 
 
-def test_a_record_that_was_read_is_shown_as_it_was(folder: Path) -> None:
-    printed, drawn, found = once_repaired()
-    assert found.exit_code == 0
-    assert printed.endswith(as_text(found, 80) + "\n")
-    assert picture(found).decode() == drawn
+def test_the_subjects_oracle_judges_outputs_of_its_own_kind(folder: Path) -> None:
+    """Rounded ones are; what chunks agree on may be None."""
+    oracles = [
+        cell_of("learners.py:judged", None, "repair", with_=text).oracle
+        for text in ("rounded(width=1.0)", "agreed(chunks=4)")
+    ]
+    assert [type(one).__name__ for one in oracles] == ["OwnOracle", "NoneType"]
 
 
-def test_a_pair_of_the_confirmation_is_run_again(folder: Path) -> None:
-    *_, found = once_repaired()
-    command = next(one.replay for one in found.examples)
-    assert command
-    assert "--with 'rounded(width=" in command
-    words = shlex.split(command)
-    assert words[3] == "repair"
-    done = CliRunner().invoke(cli, words[3:], standalone_mode=False)
-    shown = found.examples[0].first_difference
-    assert done.return_value == 0
-    assert shown.left in done.output
-    assert shown.right in done.output
-
-
-def test_one_wrapper_can_be_asked_about(folder: Path) -> None:
-    good, bad = (repaired("mean", size=50, with_=f"rounded(width={width})") for width in (5.0, 0.05))
-    assert (good.exit_code, bad.exit_code) == (0, 1)
-    assert good.pairs
-    assert answer_of(good).before is None
-    assert answer_of(good).frontier == []
-    for text in ("rounded(0.2)", "sum(width=1)", "rounded(width=", "os.system('x')"):
-        with pytest.raises(UsageError, match="--with"):
-            repaired("mean", size=50, with_=text)
-    with pytest.raises(UsageError, match="--with rounded"):
-        repaired("mean", size=50, with_="rounded(wide=1)")
-
-
-def test_the_error_is_shared_between_all_that_may_be_said(folder: Path) -> None:
-    """Nothing needs repair has a half, and tries an eighth of what is left, and so on: at most alpha together."""
-    inquiry = inquiry_of("learners.py:mean", "norm", "repair", size=50, confidence=0.9)
-    assert isinstance(inquiry, RepairInquiry)
-    assert inquiry.before is not None
-    shares = [inquiry.before.plan.alpha]
-    for width in (1.0, 2.0, 3.0):
-        next(inquiry.confirm(MeasuredSetting(Setting("rounded", {"width": width}))))
-        shares.append(inquiry.tries[-1].audit.plan.alpha)
-    assert shares == pytest.approx([0.05, 0.025, 0.0125, 0.00625])
-    assert len(shares) == TRIES + 1
-    seeds = [cell.seed for cell in inquiry.cells]
-    assert len({*seeds}) == len(seeds)
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"measure": "rhoo"}, "must be one of rho, churn"),
+        ({"measure": "churn"}, "counts predictions"),
+        ({"randomness": "int"}, "annotate r"),
+        ({"rho": 1.5}, "must be in"),
+        ({"pairs": 45}, "use --pairs 55 or more"),
+        ({"loss": "learners.py:LEARN"}, "has no"),
+        ({"with_": "rounded(0.2)"}, "--with"),
+        ({"with_": "sum(width=1)"}, "--with"),
+        ({"with_": "rounded(width="}, "--with"),
+        ({"with_": "os.system('x')"}, "--with"),
+        ({"with_": "rounded(wide=1)"}, "--with rounded"),
+        ({"with_": "rounded(width=-1)"}, r"^--with rounded\(width=-1\): width=-1 must be a number above 0"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(folder: Path, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        repaired("mean", size=50, **options)
 
 
 def test_the_cheapest_that_should_pass_is_tried_first() -> None:
@@ -340,6 +385,9 @@ def test_another_process_is_sent_the_repaired_learner_and_not_its_name(folder: P
     assert _named(cell_of(**asked, with_="rounded(width=5.0)")) is None
 
 
+# Which settings are offered.
+
+
 @pytest.mark.parametrize(
     ("value", "two"), [(0.1234, 0.13), (0.13, 0.13), (99.2, 100.0), (5e-7, 5e-7), (1.01, 1.1), (2345.0, 2400.0)]
 )
@@ -347,25 +395,62 @@ def test_widths_have_two_digits_and_are_no_smaller(value: float, two: float) -> 
     assert two_digits(value) == two
 
 
-def test_the_picture_and_the_command(folder: Path) -> None:
-    printed, drawn, _ = once_repaired()
-    assert "REPAIRED" in printed
-    assert "stable = rounded(" in printed
-    assert "largest change of the answer" in drawn
-    assert "the target, 0.5" in drawn
+@pytest.mark.parametrize(
+    ("paths", "most", "one"), [(12, 4.0, False), (13, 4.0, True), (2, 3.0, True), (2, 3.01, False)]
+)
+def test_paths_share_a_width_where_they_are_many_or_their_scales_alike(paths: int, most: float, one: bool) -> None:
+    gaps = {f"output.p{i}": 1.0 for i in range(paths)} | {"output.p0": most}
+    seen = {"gaps": gaps, "sizes": dict.fromkeys(gaps, 1), "alike": True, "named": False}
+    first, *_ = Rounding().settings([seen], 0.1, 100, "rho")
+    assert isinstance(first.arguments["width"], float) is one
 
 
-def test_options_that_make_no_sense_are_refused(folder: Path) -> None:
-    for options, words in (
-        ({"measure": "rhoo"}, "must be one of rho, churn"),
-        ({"measure": "churn"}, "counts predictions"),
-        ({"randomness": "int"}, "annotate r"),
-        ({"rho": 1.5}, "must be in"),
-        ({"pairs": 45}, "use --pairs 55 or more"),
-        ({"loss": "learners.py:LEARN"}, "has no"),
+def test_numbers_without_a_cell_of_width_one_are_not_offered_a_grid() -> None:
+    from sklearn.linear_model import Ridge
+    from sklearn.preprocessing import StandardScaler
+
+    def with_number(kind: Any, name: str, number: float) -> Any:
+        made = kind()
+        setattr(made, name, np.array([number]))
+        return made
+
+    for make in (
+        lambda number: [number],
+        lambda number: with_number(Ridge, "coef_", number),
+        lambda number: with_number(StandardScaler, "mean_", number),
     ):
-        with pytest.raises(UsageError, match=words):
-            repaired("mean", size=50, **options)
+        assert Rounding().look(make(2.0**50), make(1.0), vars) is not None
+        assert Rounding().look(make(1.5 * 2.0**50), make(1.0), vars) is None
+
+
+def test_what_predicts_nothing_has_all_that_it_fitted_rounded() -> None:
+    from sklearn.decomposition import PCA
+    from sklearn.impute import SimpleImputer
+
+    rows = [np.random.default_rng(seed).normal(size=(50, 3)) for seed in (0, 1)]
+    filled, cut = (Rounding().look(make().fit(rows[0]), make().fit(rows[1]), vars) for make in (SimpleImputer, PCA))
+    assert filled
+    assert cut
+    assert [*filled["sizes"]] == ["output.statistics_"]
+    assert {"output.components_", "output.mean_"} < {*cut["sizes"]}
+    first, *_ = Rounding().settings([cut], 0.1, 50, "rho")
+    assert first.words.startswith("a number moves by at most half its width: ")
+    assert {f"output.{name}" for name in first.arguments["width"]} <= {*cut["sizes"]}
+    model = repair.rounded(PCA(), **first.arguments)(rows[0], 1)
+    assert model.transform(rows[0]).shape == (50, 3)
+
+
+def test_predictions_are_compared_point_by_point_unless_there_are_coefficients(folder: Path) -> None:
+    targets = ("models.py:tree", "models.py:ridge", "models.py:piped", "learners.py:mean")
+    assert [has_points(load_subject(target)) for target in targets] == [True, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("output", "kind"),
+    [(True, "decision"), (np.False_, "decision"), ("a", "name"), ({"a": 1.0, "b": 2.0}, "scores"), ({"a": 1.0}, None)],
+)
+def test_what_could_be_had_for_less_is_known_by_its_kind(output: object, kind: str | None) -> None:
+    assert kind_of(output) == kind
 
 
 def test_a_learner_that_returns_its_buffer_is_measured_as_one_that_returns_copies() -> None:

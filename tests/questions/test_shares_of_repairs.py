@@ -198,6 +198,16 @@ def broken(pairs: int) -> MeasuredSetting:
     return one
 
 
+def passing_at_last() -> RepairInquiry:
+    """The first that was tried failed, and the second passes."""
+    inquiry = failing(measured("sites", 4, 40))()
+    audit: Any = tried(inquiry, measured("rounded", 0, 40))
+    audit.tally = Tally(PAIRS, 0)
+    for _ in range(PAIRS):
+        audit.mean.add(0.0)
+    return inquiry
+
+
 def broken_audit() -> RepairInquiry:
     inquiry, setting = over(hopeless()), measured("rounded", 0, 40)
     tried(inquiry, setting)
@@ -230,11 +240,12 @@ FEW = [1.0] * 5 + [0.0] * 35
         (lambda: over(broken(40)), "fail", "rounded(width=2.0) does not run: no such width"),
         (lambda: over(broken(1)), "inconclusive", "not ruled out: it does not run: no such width"),
         (failing(measured("sites", 4, 40)), "fail", "all 2 settings are shown to miss it"),
+        (passing_at_last, "pass", "rounded(width=1.0) repairs it: "),
         (undecided, "inconclusive", "sites() is not confirmed: rho is"),
         (broken_audit, "inconclusive", "not ruled out: it does not run: no such width"),
     ],
 )
-def test_a_fail_takes_evidence_of_everything_that_was_offered(
+def test_a_fail_takes_evidence_of_everything_that_was_offered_and_a_pass_one_audit(
     made: Callable[[], RepairInquiry], outcome: str, words: str
 ) -> None:
     said = made().verdict()
@@ -320,6 +331,7 @@ def test_a_price_is_what_was_measured() -> None:
     assert price.changed == pytest.approx(1 / 3)
     assert one.point(ALPHA).price == price
     assert MeasuredSetting(Setting("rounded", {"width": 4.0}, "w", 2.0)).price() == RepairCost(words="w", change=2.0)
+    assert broken(40).point(ALPHA).nothing == 0.0  # of no run is it known
 
 
 def test_the_price_is_that_of_the_setting_that_was_tried_last() -> None:

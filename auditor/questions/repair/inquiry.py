@@ -134,7 +134,7 @@ class RepairInquiry(InquiryBase):
             why = "it does not change the parts in which two of them differ"
             if fitting[-1].wrapper in ("voted", "agreed"):
                 why = f"{self.cell.size:,} rows are too few to be cut into chunks"
-            why = f"{fitting[0].wrapper} fits outputs such as {shown}, but {why}"
+            why = f"{fitting[-1].wrapper} fits outputs such as {shown}, but {why}"
         elif not fits:
             why = "in no pair that was looked at did both runs give an output"
         else:
