@@ -23,7 +23,7 @@ class Statement:
 
 
 def read(text: str, package: str = "algorithms") -> Iterator[Statement]:
-    """A statement is a line that names it and says what it says; below it, indented: where, constants, tests."""
+    """Yield the statements of a text: a line with name and meaning; below it, indented, where, constants and tests."""
     for block in re.split(r"\n+(?=\S)", text.strip()) if text.strip() else []:
         head, where, constants, *tests = block.splitlines()
         name, _, says = head.partition(": ")

@@ -81,51 +81,51 @@ def check_parameters(eta: float, nu: float, beta: float, rho: float) -> None:
 
 
 def strings(beta: float) -> int:
-    """k."""
+    """Return k, the number of random strings that are tried."""
     return math.ceil(3 * math.log2(1 / beta))
 
 
 def failure(nu: float, beta: float, rho: float) -> float:
-    """How often A' may be inaccurate or bottom."""
+    """Return how often A' may be inaccurate or bottom, at most."""
     slip = rho / strings(beta)
     return (2 * beta + slip) / (1 - nu - slip) + beta
 
 
 def allowed(nu: float, beta: float, rho: float) -> float | None:
-    """The same where it says something."""
+    """Return `failure` where it is below 1 and so says something, else None."""
     share = failure(nu, beta, rho)
     return share if share < 1 else None
 
 
 def vote_parameters(eta: float, nu: float, beta: float, rho: float) -> dict[str, float]:
-    """What the heavy hitters of each string are run with."""
+    """Return the parameters that the heavy hitters of each string are run with."""
     check_parameters(eta, nu, beta, rho)
     return {"rho": rho / strings(beta), "v": (1.5 - eta) / 2, "eps": (0.5 - eta) / 2}
 
 
 def runs_a_string(eta: float, nu: float, beta: float, rho: float, sample_scale: float = 1.0) -> int:
-    """Q1 + Q2."""
+    """Return Q1 + Q2, the runs of the base for one string."""
     return sum(step_sizes(**vote_parameters(eta, nu, beta, rho), sample_scale=sample_scale))
 
 
 def sample_size(base_size: int, eta: float, nu: float, beta: float, rho: float, sample_scale: float = 1.0) -> int:
-    """Rows that Theorem A.3 asks for, with the runs of the base times the scale."""
+    """Return the rows that Theorem A.3 asks for, with the runs of the base times the scale."""
     return runs_a_string(eta, nu, beta, rho, sample_scale) * strings(beta) * base_size
 
 
 def majority_runs(eta: float, nu: float, beta: float, rho: float, sample_scale: float = 1.0) -> int:
-    """M times the scale."""
+    """Return M, the runs of the base for one string by majority, times the scale."""
     vote = vote_parameters(eta, nu, beta, rho)
     return scaled(math.ceil(1 / (2 * (vote["eps"] * vote["rho"]) ** 2)), sample_scale)
 
 
 def majority_size(base_size: int, eta: float, nu: float, beta: float, rho: float, sample_scale: float = 1.0) -> int:
-    """Rows that the theorem asks for by majority."""
+    """Return the rows that the theorem asks for by majority."""
     return majority_runs(eta, nu, beta, rho, sample_scale) * strings(beta) * base_size
 
 
 def majority(found: Sample, r: Randomness, *, v: float, eps: float) -> tuple[Any, ...]:
-    """The value that a share v' of the outputs have, v' >= 1/2 being random; empty if none is so frequent."""
+    """Return the value that a share v' of the outputs have, v' >= 1/2 being random; empty if none is so frequent."""
     v_prime = threshold(r, v, eps)
     values, counts = found.counts()
     return tuple(items(heavy_values(values, counts / found.size, v_prime))[:1])
@@ -142,7 +142,7 @@ def amplify(
     sample_scale: float = 1.0,
     by_majority: bool = False,
 ) -> Callable[[Any, Randomness], Any]:
-    """A'(sample, r) from A, which takes base_size rows a run; with the paper's heavy hitters, or by majority."""
+    """Return A'(sample, r), made from the outputs of A, which takes base_size rows a run."""
     vote = vote_parameters(eta, nu, beta, rho)
     runs = (majority_runs if by_majority else runs_a_string)(eta, nu, beta, rho, sample_scale)
     rows_a_string = runs * base_size
@@ -167,14 +167,14 @@ def amplify(
 
 @dataclass(frozen=True, slots=True, order=True)
 class Output:
-    """What a run gave, known by its fingerprint: anyone's outputs have neither an order nor a hash."""
+    """The output of a run, known by its fingerprint: anyone's outputs have neither an order nor a hash."""
 
     name: str
     value: Any = field(compare=False)
 
 
 def run_by_run(base: Algorithm, base_size: int) -> Outputs:
-    """The outputs of anyone's A(sample, r), each with the same r and with rows of its own."""
+    """Return what runs anyone's A(sample, r) on rows of its own each time, always with the same r."""
     takes_sample = _takes_sample(base)
 
     def outputs(sample: Sample, r: Randomness) -> Sample:
@@ -197,7 +197,7 @@ def _takes_sample(base: Algorithm) -> bool:
 
 
 def is_accurate(output: Any, *, source: Any, r: Randomness, params: Mapping[str, Any]) -> bool:
-    """Whether there is an output, and it is a tau-approximate median."""
+    """True if there is an output, and it is a tau-approximate median."""
     return output is not BOTTOM and is_approximate_median(output, source=source, r=r, params=params)
 
 
@@ -229,7 +229,7 @@ def amplified(
     rho: float = 0.1,
     sample_scale: float = 1.0,
 ) -> Any:
-    """The rounded median of 401 rows, which is (0.1, 0.27)-reproducible and wrong in 0.014 of its runs, amplified."""
+    """Amplify the rounded median of 401 rows, which is (0.1, 0.27)-reproducible and wrong in 0.014 of its runs."""
     base = partial(rounded_medians, m=base_size, width=width)
     settings: Any = {"eta": eta, "nu": nu, "beta": beta, "rho": rho, "sample_scale": sample_scale}
     return amplify(base, base_size=base_size, **settings)(sample, r)
@@ -257,7 +257,7 @@ def amplified_by_majority(
     rho: float = 0.1,
     sample_scale: float = 1.0,
 ) -> Any:
-    """The same, by majority."""
+    """Amplify the same base by majority."""
     base = partial(rounded_medians, m=base_size, width=width)
     settings: Any = {"eta": eta, "nu": nu, "beta": beta, "rho": rho, "sample_scale": sample_scale}
     return amplify(base, base_size=base_size, by_majority=True, **settings)(sample, r)
@@ -267,7 +267,7 @@ def amplified_by_majority(
 
 
 def from_rho(base_rho: float, alpha: float, rho: float) -> dict[str, float]:
-    """The eta and nu at which the theorem is applied."""
+    """Return the eta and nu at which Corollary A.4 applies the theorem."""
     if not 0 < alpha < 0.25:
         raise ValueError(f"alpha={alpha!r} must be in (0, 1/4): how far the base's rho is from 1/4, e.g. 0.1")
     if not 0 < base_rho < 0.25 - alpha:
@@ -281,7 +281,7 @@ def from_rho(base_rho: float, alpha: float, rho: float) -> dict[str, float]:
 def sample_size_from_rho(
     base_size: int, base_rho: float, alpha: float, beta: float, rho: float, sample_scale: float = 1.0
 ) -> int:
-    """Rows that Corollary A.4 asks for."""
+    """Return the rows that Corollary A.4 asks for."""
     return sample_size(base_size, **from_rho(base_rho, alpha, rho), beta=beta, rho=rho, sample_scale=sample_scale)
 
 
@@ -307,7 +307,7 @@ def amplified_from_rho(
     rho: float = 0.05,
     sample_scale: float = 1.0,
 ) -> Any:
-    """The same base, of which no more is known than that its rho is 0.113, amplified."""
+    """Amplify the same base, of which no more is known than that its rho is 0.113."""
     known = {**from_rho(base_rho, alpha, rho), "beta": beta, "rho": rho}
     return amplified(sample, r, base_size=base_size, width=width, tau=tau, sample_scale=sample_scale, **known)
 
@@ -316,7 +316,7 @@ def amplified_from_rho(
 
 
 def is_answer(output: Any, *, source: Any, r: Randomness, params: Mapping[str, Any]) -> bool:
-    """Whether there is an output; what a good one is, only the base's author knows."""
+    """True if there is an output; what a good one is, only the base's author knows."""
     return output is not BOTTOM
 
 
@@ -343,6 +343,6 @@ def amplified_base(
     rho: float = 0.1,
     sample_scale: float = 1e-8,
 ) -> Any:
-    """Any base, amplified run by run; rSTAT on too few rows unless another is given. Bottom has probability beta."""
+    """Amplify any base run by run: rSTAT on too few rows unless another is given. Bottom has probability beta."""
     settings: Any = {"eta": eta, "nu": nu, "beta": beta, "rho": rho, "sample_scale": sample_scale}
     return amplify(run_by_run(base, base_size), base_size=base_size, **settings)(sample, r)

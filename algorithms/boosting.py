@@ -62,12 +62,12 @@ Reals = npt.NDArray[np.float64]
 
 class Hypothesis(Protocol):
     def margin(self, x: npt.ArrayLike) -> Reals:
-        """In [-1, 1] for each row: its sign is the prediction, its size how sure."""
+        """Return a number in [-1, 1] for each row: its sign is the prediction, its size how sure."""
 
 
 @dataclass(frozen=True, slots=True)
 class WeakLearner:
-    """Advantage gamma, and for a reproducibility rho the examples it needs and what it learns from them."""
+    """A weak learner: its advantage gamma, and for a reproducibility rho its examples and what it learns from them."""
 
     gamma: float
     size: Callable[[float], int]
@@ -88,13 +88,13 @@ class Vote:
 
 
 def rounds(eps: float, gamma: float) -> int:
-    """T."""
+    """Return T, the most rounds that are run."""
     return math.ceil(6 / (eps * gamma**2 * math.sqrt(1 - gamma)))
 
 
 @dataclass(frozen=True, slots=True)
 class RoundShares:
-    """What of rho each part of a round may use up, of T rounds."""
+    """The shares of rho that each part of a round may use up, of T rounds."""
 
     run_out: float  # the chance of bottom, in one run
     learn: float
@@ -108,7 +108,7 @@ class RoundShares:
 
 @dataclass(frozen=True, slots=True)
 class RoundSizes:
-    """What one round draws."""
+    """How many examples one round draws."""
 
     learn: int
     offer: int
@@ -130,7 +130,7 @@ def check_parameters(rho: float, eps: float) -> None:
 
 
 def boost_size(weak: WeakLearner, rho: float, eps: float, sample_scale: float = 1.0) -> int:
-    """Rows for all T rounds."""
+    """Return the rows for all T rounds."""
     check_parameters(rho, eps)
     sizes = RoundSizes.of(weak, rho, eps, sample_scale)
     return rounds(eps, weak.gamma) * (sizes.offer + sizes.query)
@@ -153,7 +153,7 @@ class Growing:
 
 
 def measure(hypotheses: tuple[Hypothesis, ...], gamma: float, growing: Growing | None = None) -> Callable[[Any], Reals]:
-    """mu after these rounds, as a function of labelled rows; `growing` knows the rounds before."""
+    """Return mu after these rounds, as a function of labelled rows; `growing` knows the rounds before."""
     theta = gamma / (2 + gamma)
     vote = growing or Growing()
 
@@ -170,7 +170,7 @@ def measure(hypotheses: tuple[Hypothesis, ...], gamma: float, growing: Growing |
 def r_boost(
     sample: Sample, r: Randomness, *, weak: WeakLearner, rho: float, eps: float, sample_scale: float = 1.0
 ) -> Vote | Bottom:
-    """Algorithm 8 over any reproducible weak learner."""
+    """Run Algorithm 8 over any reproducible weak learner."""
     check_parameters(rho, eps)
     rows, sizes, t_max = Sample.of(sample), RoundSizes.of(weak, rho, eps, sample_scale), rounds(eps, weak.gamma)
     share = RoundShares.of(rho, t_max)
@@ -192,7 +192,7 @@ def r_boost(
 
 
 def errs_rarely(output: Vote | Bottom, *, source: Any, r: Randomness, params: Mapping[str, Any]) -> bool:
-    """Whether the vote is wrong on at most a share eps of the source, which must have the margin tau."""
+    """True if the vote is wrong on at most a share eps of the source, which must have the margin tau."""
     check_margin(source, params["tau"])
     if isinstance(output, Bottom):
         return False
@@ -200,7 +200,7 @@ def errs_rarely(output: Vote | Bottom, *, source: Any, r: Randomness, params: Ma
 
 
 def halfspaces(tau: float, d: int, rounding: str) -> WeakLearner:
-    """The weak learners of section 5, for boosting."""
+    """Return a weak learner of section 5, ready for boosting."""
     choices: dict[str, tuple[Any, Any]] = {
         "foams": (r_halfspace_foams, foams_size),
         "boxes": (r_halfspace_boxes, boxes_size),
@@ -246,7 +246,7 @@ def r_halfspace_boosted(
     rounding: str = "foams",
     sample_scale: float = 1.0,
 ) -> Vote | Bottom:
-    """A strong learner for halfspaces of margin tau: rBoost over either weak learner."""
+    """Learn a halfspace of margin tau strongly: rBoost over either weak learner."""
     weak = halfspaces(tau, d, rounding)
     return r_boost(sample, r, weak=weak, rho=rho, eps=eps, sample_scale=sample_scale)
 
@@ -262,5 +262,5 @@ def r_halfspace_boosted_boxes(
     d: int = 2,
     sample_scale: float = 1.0,
 ) -> Vote | Bottom:
-    """The same over the weak learner with boxes."""
+    """Learn it over the weak learner with boxes."""
     return r_halfspace_boosted(sample, r, rho=rho, eps=eps, tau=tau, d=d, rounding="boxes", sample_scale=sample_scale)

@@ -85,12 +85,12 @@ class Frontier:
 
     @property
     def rho(self) -> float:
-        """What the mixture attains."""
+        """Return what the mixture attains."""
         return self.upper
 
     @property
     def gap(self) -> float:
-        """How far the two values are apart, relative to the upper."""
+        """Return how far the two values are apart, relative to the upper."""
         return (self.upper - self.lower) / self.upper if self.upper else 0.0
 
 
@@ -109,7 +109,7 @@ def check_size(m: int) -> None:
 
 
 def acceptance_of(m: int, t: Any, p: Any) -> Any:
-    """Acc_t(p) = Pr[Bin(m, p) >= t]; arrays are broadcast."""
+    """Return Acc_t(p) = Pr[Bin(m, p) >= t]; arrays are broadcast."""
     from scipy.special import betainc
 
     t = np.asarray(t, dtype=float)
@@ -118,25 +118,25 @@ def acceptance_of(m: int, t: Any, p: Any) -> Any:
 
 
 def disagreement_of(m: int, t: Any, p: Any) -> Any:
-    """D_t(p)."""
+    """Return D_t(p), how often two samples disagree about the threshold t."""
     accepted = acceptance_of(m, t, p)
     return 2 * accepted * (1 - accepted)
 
 
 def density_of(m: int, t: Any, p: Any) -> Any:
-    """f = Acc_t'(p), the density of Beta(t, m - t + 1) for t = 1 .. m."""
+    """Return f = Acc_t'(p), the density of Beta(t, m - t + 1) for t = 1 .. m."""
     from scipy.special import betaln, xlog1py, xlogy
 
     return np.exp(xlogy(t - 1, p) + xlog1py(m - t, -p) - betaln(t, m - t + 1))
 
 
 def spread_of(m: int) -> float:
-    """The largest standard deviation of the number of heads."""
+    """Return the largest standard deviation of the number of heads."""
     return math.sqrt(m) / 2
 
 
 def bias_grid(m: int, low: float, high: float, step: float) -> Floats:
-    """Biases from low to high, each about `step` of its own standard deviations from the next (arcsine scale)."""
+    """Return biases from low to high, each about `step` of its own standard deviations from the next."""
     first, last = math.asin(math.sqrt(low)), math.asin(math.sqrt(high))
     count = max(2, math.ceil((last - first) * 2 * math.sqrt(m) / step) + 1)
     grid = np.sin(np.linspace(first, last, count)) ** 2
@@ -145,13 +145,13 @@ def bias_grid(m: int, low: float, high: float, step: float) -> Floats:
 
 
 def plain_error(m: int, tau: float) -> float:
-    """The mean of the two errors of a majority vote, ties tossed: by the likelihood ratio, none has a smaller one."""
+    """Return the mean of the two errors of a majority vote, ties tossed: by the likelihood ratio, the least."""
     return float(acceptance_of(m - 1 + m % 2, (m + 1) // 2, 0.5 - tau))
 
 
 @lru_cache(maxsize=1024)
 def plain_size(tau: float, delta: float = 1 / 16) -> int:
-    """The least number of flips with which anything decides, reproducibly or not; a majority vote does."""
+    """Return the least number of flips with which anything decides, reproducibly or not; a majority vote does."""
     check_task(tau, delta)
     half = least_rows(lambda half: plain_error(2 * half - 1, tau) <= delta)
     return 2 * half - 1  # an even number of votes is no better than the odd one below
@@ -175,12 +175,12 @@ class Pairs:
 
     @property
     def first(self) -> int:
-        """The least threshold that is not sure to accept."""
+        """Return the least threshold that is not sure to accept."""
         return max(1, math.floor(self.m * self.low - REACH * spread_of(self.m)))
 
     @property
     def scale(self) -> float:
-        """About what rho is: the solver's tolerances are absolute."""
+        """Return about what rho is, since the solver's tolerances are absolute."""
         return 0.25 / (self.tau * math.sqrt(self.m))
 
     def biases(self, step: float) -> Floats:
@@ -194,21 +194,21 @@ class Pairs:
         return self.usable(np.unique(np.concatenate([[0], some[some <= self.middle], [self.middle]])))
 
     def usable(self, t: Integers) -> Integers:
-        """Those that can have a weight above 1e-6: the solver is not told of the others, the lower value is."""
+        """Return the thresholds that can have a weight above 1e-6; the solver is not told of the others."""
         return t[self.errors(t) <= max(1e6 * self.delta, plain_error(self.m, self.tau))]
 
     def errors(self, t: Integers) -> Floats:
-        """e_t."""
+        """Return e_t, the mean of the two errors of each threshold."""
         return np.asarray(acceptance_of(self.m, np.stack([t, self.m + 1 - t]), self.low).mean(axis=0))
 
     def both(self, t: Any, p: Any) -> Any:
-        """The mean of D_t(p) over the pair."""
+        """Return the mean of D_t(p) over the pair."""
         return (disagreement_of(self.m, t, p) + disagreement_of(self.m, t, 1 - p)) / 2
 
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """Of the program with few thresholds and biases: weights, and the dual weights lambda and mu."""
+    """The solution of the program with few thresholds and biases: weights, and the dual weights lambda and mu."""
 
     value: float
     weights: Floats
@@ -217,7 +217,10 @@ class Solution:
 
 
 def solve(task: Pairs, thresholds: Integers, biases: Floats) -> Solution:
-    """Rows: the disagreement at each bias less rho, and the error; columns: the pairs, and rho."""
+    """Solve the program for these thresholds and biases.
+
+    Rows: the disagreement at each bias less rho, and the error; columns: the pairs, and rho.
+    """
     count, scale = len(thresholds), task.scale
     allowed = max(task.delta * (1 - 2 * SPARE), plain_error(task.m, task.tau) * (1 + SPARE))  # else nothing may be left
     rows = np.full((len(biases) + 1, count + 1), -1.0)
@@ -231,7 +234,7 @@ def solve(task: Pairs, thresholds: Integers, biases: Floats) -> Solution:
 
 
 def linear_program(rows: Floats, scale: float, errors: int = 1) -> tuple[Floats, Floats]:
-    """The least last variable with rows x <= 0, errors <= 1/scale, which all others sum to; and the duals."""
+    """Return the x with the least last entry such that rows x <= 0 and errors <= 1/scale, and the duals."""
     from scipy.optimize import linprog
 
     last = np.append(np.zeros(rows.shape[1] - 1), 1.0)
@@ -244,7 +247,7 @@ def linear_program(rows: Floats, scale: float, errors: int = 1) -> tuple[Floats,
 
 
 def reduced_costs(task: Pairs, solution: Solution, biases: Floats, t: Integers) -> Floats:
-    """sum_p lambda_p D_t(p) + mu e_t of each pair; far from p, D_t(p) counts as 0."""
+    """Return sum_p lambda_p D_t(p) + mu e_t of each pair; far from p, D_t(p) counts as 0."""
     costs = solution.error_price * task.errors(t)
     reach = REACH * spread_of(task.m)
     used = solution.prices > 0
@@ -256,13 +259,13 @@ def reduced_costs(task: Pairs, solution: Solution, biases: Floats, t: Integers) 
 
 
 def lower_value(task: Pairs, solution: Solution, costs: Floats) -> float:
-    """Weak duality; a threshold before the first that was looked at accepts at least as often as the last of those."""
+    """Return what no mixture is below, by weak duality."""
     beyond = solution.error_price * float(acceptance_of(task.m, task.first - 1, task.low)) / 2
     return min(float(costs.min()), beyond) - solution.error_price * task.delta
 
 
 def disagreements(m: int, mixture: Mixture, p: Floats) -> Floats:
-    """sum_t w_t D_t(p) at rising p; far from p, D_t(p) counts as 0."""
+    """Return sum_t w_t D_t(p) at rising p; far from p, D_t(p) counts as 0."""
     total = np.zeros(len(p))
     reach = REACH * spread_of(m) / m
     for t, weight in zip(*mixture, strict=True):
@@ -272,7 +275,7 @@ def disagreements(m: int, mixture: Mixture, p: Floats) -> Floats:
 
 
 def with_mirror(m: int, thresholds: Integers, weights: Floats) -> Mixture:
-    """Pairs as single thresholds, the same in one; those of no weight are left out."""
+    """Return pairs as a mixture of single thresholds, each once; those of no weight are left out."""
     t = np.concatenate([thresholds, m + 1 - thresholds])
     values, place = np.unique(t, return_inverse=True)
     shares = np.bincount(place, weights=np.concatenate([weights, weights]) / 2)
@@ -281,7 +284,7 @@ def with_mirror(m: int, thresholds: Integers, weights: Floats) -> Mixture:
 
 
 def peaks(values: Floats, above: float) -> npt.NDArray[np.intp]:
-    """Where values have a local maximum above a level."""
+    """Return where values have a local maximum above a level."""
     left, right = np.append(-np.inf, values[:-1]), np.append(values[1:], -np.inf)
     return np.flatnonzero((values >= left) & (values >= right) & (values > above))
 
@@ -309,7 +312,7 @@ def exchange(
 
 
 def mended(task: Pairs, thresholds: Integers, weights: Floats) -> Floats:
-    """The weights, with as much of the middle pair mixed in as makes the errors at most delta."""
+    """Return the weights, with as much of the middle pair mixed in as makes the errors at most delta."""
     error, least = float(weights @ task.errors(thresholds)), plain_error(task.m, task.tau)
     target = task.delta * (1 - SPARE)
     share = 0.0 if error <= target else min(1.0, (error - target) / (error - least)) if error > least else 1.0
@@ -317,7 +320,7 @@ def mended(task: Pairs, thresholds: Integers, weights: Floats) -> Floats:
 
 
 def curvature(m: int, mixture: Mixture, low: Floats, high: Floats) -> Floats:
-    """A bound on |sum_t w_t D_t''| over each of the ranges [low, high]: sum_t w_t (2 sup |f'| + 4 sup f^2)."""
+    """Return a bound on |sum_t w_t D_t''| over each range [low, high]: sum_t w_t (2 sup |f'| + 4 sup f^2)."""
     t, weights = mixture
     inner = (t >= 1) & (t <= m)
     t, weights = t[inner], weights[inner]
@@ -332,12 +335,12 @@ def curvature(m: int, mixture: Mixture, low: Floats, high: Floats) -> Floats:
 
 
 def ceiling(m: int, mixture: Mixture, tau: float, step: float = FINE) -> float:
-    """What the mixture's disagreement is at most, at any bias of the interval."""
+    """Return what the mixture's disagreement is at most, at any bias of the interval."""
     return ceiling_between(m, mixture, 0.5 - tau, 0.5 + tau, step)
 
 
 def ceiling_between(m: int, mixture: Mixture, low: float, high: float, step: float = FINE) -> float:
-    """What the mixture's disagreement is at most, at any bias from low to high."""
+    """Return what the mixture's disagreement is at most, at any bias from low to high."""
     p = bias_grid(m, low, high, step)
     rho = disagreements(m, mixture, p)
     block = max(1, round(1 / step))
@@ -358,7 +361,7 @@ def _check_feasible(m: int, tau: float, delta: float) -> None:
 
 @lru_cache(maxsize=1024)
 def frontier(m: int, tau: float, delta: float = 1 / 16) -> Frontier:
-    """The least worst-case rho over biases in [1/2 - tau, 1/2 + tau] of any algorithm that errs at most delta."""
+    """Return the least worst-case rho over biases within tau of 1/2 of any algorithm that errs at most delta."""
     check_task(tau, delta)
     check_size(m)
     _check_feasible(m, tau, delta)
@@ -374,7 +377,7 @@ def frontier(m: int, tau: float, delta: float = 1 / 16) -> Frontier:
 
 
 def least_size(rho: float, tau: float, delta: float = 1 / 16) -> int:
-    """About the least m with frontier(m, tau, delta).lower <= rho.
+    """Return about the least m with frontier(m, tau, delta).lower <= rho.
 
     All sizes up to the answer less its resolution are proved to be too small: that is 1 up to 2000 flips, and half a
     percent beyond. Whether the answer itself is enough is known up to its frontier's gap.

@@ -83,7 +83,7 @@ AUDITABLE = 0.5  # of the rho that is claimed: what a size is made for, since no
 
 
 def decider(algorithm: Callable[..., float]) -> Callable[..., bool]:
-    """Theorem 7.1's reduction: an algorithm that estimates a bias becomes one that decides.
+    """Return Theorem 7.1's reduction: an algorithm that estimates a bias, made one that decides.
 
     Its tolerance must be below tau: at bias 1/2 - tau an estimate that is off by tau itself is 1/2, and accepts.
     """
@@ -99,13 +99,13 @@ def decider(algorithm: Callable[..., float]) -> Callable[..., bool]:
 
 
 def acceptance(rule: Floats, p: Any) -> Any:
-    """Acc(p) of a_0 .. a_m, exactly: every rule is a signed sum of thresholds, a_0 + sum_t (a_t - a_(t-1)) Acc_t."""
+    """Return Acc(p) of a_0 .. a_m, as a signed sum of thresholds: a_0 + sum_t (a_t - a_(t-1)) Acc_t."""
     t, jumps, at = _jumps(rule, p)
     return rule[0] + acceptance_of(len(rule) - 1, t, at) @ jumps
 
 
 def derivative(rule: Floats, p: Any) -> Any:
-    """Acc'(p), for p inside (0, 1)."""
+    """Return Acc'(p), for p inside (0, 1)."""
     t, jumps, at = _jumps(rule, p)
     return density_of(len(rule) - 1, t, at) @ jumps
 
@@ -119,12 +119,12 @@ def _jumps(rule: Floats, p: Any) -> tuple[Any, Floats, Any]:
 
 
 def derivative_bound(m: int) -> float:
-    """What |Acc'| is at most on [1/4, 3/4]."""
+    """Return what |Acc'| is at most on [1/4, 3/4]."""
     return 3 * math.sqrt(m)
 
 
 def crossing(rule: Floats, tau: float) -> float:
-    """A bias q in [1/2 - tau, 1/2 + tau] with Acc(q) = 1/2."""
+    """Return a bias q in [1/2 - tau, 1/2 + tau] with Acc(q) = 1/2."""
     from scipy.optimize import brentq
 
     low, high = (float(acceptance(rule, 0.5 + side)) for side in (-tau, tau))
@@ -134,18 +134,18 @@ def crossing(rule: Floats, tau: float) -> float:
 
 
 def interval(q: float, m: int) -> tuple[float, float]:
-    """Where Acc is within 1/6 of 1/2, if it is 1/2 at q."""
+    """Return where Acc is within 1/6 of 1/2, if it is 1/2 at q."""
     reach = 1 / (6 * derivative_bound(m))
     return q - reach, q + reach
 
 
 def disagreement(accepted: Any) -> Any:
-    """How often two runs that accept so often, independently, differ."""
+    """Return how often two independent runs differ, each of which accepts so often."""
     return 2 * accepted * (1 - accepted)
 
 
 def lemma_bound(m: int, tau: float) -> float:
-    """What Lemma 7.2 says that rho is at least, for deciders wrong at most 1/16 of the time."""
+    """Return what Lemma 7.2 says that rho is at least, for deciders wrong at most 1/16 of the time."""
     check_size(m)
     if not 0 < tau < 0.25:
         raise ValueError(f"tau={tau!r} must be in (0, 1/4): the lemma's range, e.g. 0.1")
@@ -157,7 +157,7 @@ def lemma_bound(m: int, tau: float) -> float:
 
 
 def rule_of(decide: Decide, m: int, make_r: Callable[[], Any]) -> Floats:
-    """a_0 .. a_m of a decider that looks at the number of heads only; `make_r` gives the same r afresh for each run."""
+    """Return a_0 .. a_m of a decider that looks at the number of heads only; `make_r` gives the same r for each run."""
     check_size(m)
     rule = np.empty(m + 1)
     for j in range(m + 1):
@@ -170,7 +170,7 @@ def rule_of(decide: Decide, m: int, make_r: Callable[[], Any]) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class AcceptanceBand:
-    """Where Acc is, at all biases at once, except with probability alpha over the samples."""
+    """A band that holds Acc at all biases at once, except with probability alpha over the samples."""
 
     m: int
     alpha: float
@@ -179,7 +179,7 @@ class AcceptanceBand:
     high: Floats
 
     def band(self, p: Any) -> tuple[Any, Any]:
-        """The best that any measured bias says: Acc moves at most sqrt(m) times as far as arcsin(sqrt(p))."""
+        """Return the best that any measured bias says: Acc moves at most sqrt(m) times as far as arcsin(sqrt(p))."""
         place = np.arcsin(np.sqrt(np.asarray(p, dtype=float)))[..., None]
         moved = math.sqrt(self.m) * np.abs(place - np.arcsin(np.sqrt(self.biases)))
         return np.maximum(self.low - moved, 0).max(axis=-1), np.minimum(self.high + moved, 1).min(axis=-1)
@@ -196,7 +196,7 @@ def estimated_acceptance(
     alpha: float = 0.05,
     seed: int = 0,
 ) -> AcceptanceBand:
-    """Acc of any decider at a fixed r: `runs` fresh samples at each of `points` biases, an interval of its own each."""
+    """Estimate Acc of any decider at a fixed r, by `runs` fresh samples at each of `points` biases."""
     from scipy.stats import binomtest
 
     _check_estimate(m, tau, points, runs, alpha)
@@ -223,7 +223,7 @@ def _check_estimate(m: int, tau: float, points: int, runs: int, alpha: float) ->
 
 
 def exact_acceptance(mixture: Mixed, m: int, p: Any) -> Any:
-    """Acc(p) of each part of a mixture, along the last axis."""
+    """Return Acc(p) of each part of a mixture, along the last axis."""
     parts = mixture[0]
     if parts.ndim == 1:
         return acceptance_of(m, parts, np.asarray(p, dtype=float)[..., None])
@@ -231,18 +231,18 @@ def exact_acceptance(mixture: Mixed, m: int, p: Any) -> Any:
 
 
 def exact_rho(mixture: Mixed, m: int, p: Any) -> Any:
-    """How often two runs with the same r differ at bias p."""
+    """Return how often two runs with the same r differ at bias p."""
     return disagreement(exact_acceptance(mixture, m, p)) @ mixture[1]
 
 
 def exact_error(mixture: Mixed, m: int, tau: float) -> float:
-    """The larger of how often 1/2 - tau is accepted and 1/2 + tau rejected."""
+    """Return the larger of how often 1/2 - tau is accepted and 1/2 + tau rejected."""
     low, high = exact_acceptance(mixture, m, np.array([0.5 - tau, 0.5 + tau])) @ mixture[1]
     return float(max(low, 1 - high))
 
 
 def worst_rho(mixture: Mixed, m: int, tau: float) -> tuple[float, float]:
-    """The largest rho at a bias in [1/2 - tau, 1/2 + tau], and the bias: the peaks of a fine grid, made finer."""
+    """Return the largest rho at a bias within tau of 1/2, and the bias: the peaks of a fine grid, made finer."""
     from scipy.optimize import minimize_scalar
 
     p = bias_grid(m, 0.5 - tau, 0.5 + tau, 0.02)
@@ -259,7 +259,7 @@ def worst_rho(mixture: Mixed, m: int, tau: float) -> tuple[float, float]:
 
 
 def uniform_mixture(m: int, width: float) -> Mixture:
-    """The thresholds of "accept iff the mean is at least c", c uniform within `width` of 1/2."""
+    """Return the thresholds of "accept iff the mean is at least c", c uniform within `width` of 1/2."""
     start, end = m * (0.5 - width), m * (0.5 + width)
     t = np.arange(math.floor(start), math.ceil(end) + 1)
     weights = np.clip(np.minimum(t, end) - np.maximum(t - 1, start), 0, None)
@@ -267,7 +267,7 @@ def uniform_mixture(m: int, width: float) -> Mixture:
 
 
 def rstat_mixture(m: int, tau: float, rho: float, delta: float) -> Mixture:
-    """The thresholds of `coin_from_rstat`."""
+    """Return the thresholds of `coin_from_rstat`."""
     return uniform_mixture(m, region_width(BELOW * tau, rho, delta) / 2)
 
 
@@ -275,7 +275,7 @@ def rstat_mixture(m: int, tau: float, rho: float, delta: float) -> Mixture:
 
 
 def heads_among(sample: Sample) -> Heads:
-    """How many flips are heads, and how many there are."""
+    """Return how many flips are heads, and how many there are."""
     rows = Sample.of(sample)
     if not rows.size:
         raise ValueError("an empty sample decides nothing: take at least one flip")
@@ -287,20 +287,20 @@ def heads_among(sample: Sample) -> Heads:
 
 
 def decides(output: bool, *, source: Any, r: Any, params: Mapping[str, Any]) -> bool:
-    """Whether a decision is right: between the two biases, either is."""
+    """True if a decision is right: between the two biases, either is."""
     bias = source.expect()
     return bool(abs(bias - 0.5) < params["tau"] - 1e-12 or output == (bias > 0.5))
 
 
 def least_by_lemma(size: int, tau: float, delta: float) -> float | None:
-    """Lemma 7.2's bound at a size, where it and the decider have something to say."""
+    """Return Lemma 7.2's bound at a size; None where it says nothing, or no decider has so few flips."""
     if not 0 < tau < 0.25 or not 0 < delta <= 1 / 16 or size < plain_size(tau, delta):
         return None
     return lemma_bound(size, tau)
 
 
 def least_by_frontier(size: int, tau: float, delta: float) -> float | None:
-    """The frontier at a size, where there is one that takes no more than a few seconds."""
+    """Return the frontier at a size; None where there is none, or it would take more than a few seconds."""
     if size > MOST_ON_A_CURVE:
         return None
     try:
@@ -324,29 +324,29 @@ BOUNDS = {"Lemma 7.2": least_by_lemma, "frontier": least_by_frontier}
     plain=plain_size,
 )
 def fixed_threshold(sample: Sample, r: np.random.Generator, *, tau: float = 0.1, delta: float = 1 / 16) -> bool:
-    """Accepts iff at least half are heads: the fewest flips, and rho = 1/2 however many there are."""
+    """True if at least half are heads: the fewest flips, and rho = 1/2 however many there are."""
     check_task(tau, delta)
     heads, m = heads_among(sample)
     return 2 * heads >= m
 
 
 def rstat_flips(tau: float, rho: float, delta: float) -> int:
-    """Theorem 2.3's size at a tolerance below tau."""
+    """Return Theorem 2.3's size at a tolerance below tau."""
     return statistical_query.sample_size(BELOW * tau, rho, delta)
 
 
 def rstat_promise(size: int, tau: float, rho: float, delta: float) -> float:
-    """What Theorem 2.3's proof makes of rho: decisions differ only if answers do."""
+    """Return what Theorem 2.3's proof says that rho is at most: decisions differ only if answers do."""
     return statistical_query.promise(size, BELOW * tau, rho, delta)
 
 
 def accepted_by_rstat(heads: Heads, r: np.random.Generator, *, tau: float, rho: float, delta: float) -> bool:
-    """Whether rSTAT's answer is at least 1/2."""
+    """True if rSTAT's answer is at least 1/2."""
     return statistical_query.to_region(heads[0] / heads[1], r, tau=BELOW * tau, rho=rho, delta=delta) >= 0.5
 
 
 def rstat_parts(first: Heads, second: Heads, *, tau: float, rho: float, delta: float) -> float:
-    """As above: it is a threshold, uniform within alpha/2 of 1/2."""
+    """Return how likely two decisions of rSTAT differ: its threshold is uniform within alpha/2 of 1/2."""
     return uniform_parts(first, second, tau=region_width(BELOW * tau, rho, delta) / 2)
 
 
@@ -368,25 +368,25 @@ def rstat_parts(first: Heads, second: Heads, *, tau: float, rho: float, delta: f
 def coin_from_rstat(
     sample: Sample, r: np.random.Generator, *, tau: float = 0.1, rho: float = 0.1, delta: float = 0.025
 ) -> bool:
-    """rSTAT, made a decider."""
+    """True if rSTAT's answer is at least 1/2."""
     check_task(tau, delta)
     return decider(rstat)(sample, r, tau=BELOW * tau, rho=rho, delta=delta)
 
 
 def uniform_threshold_of(heads: Heads, r: np.random.Generator, *, tau: float) -> bool:
-    """Whether the share of heads reaches a threshold c, uniform between the two biases."""
+    """True if the share of heads reaches a threshold c, uniform between the two biases."""
     c = random_threshold(r, 0.5 - tau, 0.5 + tau)
     return bool(heads[0] >= c * heads[1])
 
 
 def uniform_parts(first: Heads, second: Heads, *, tau: float) -> float:
-    """How likely a threshold within tau of 1/2 falls between two shares of heads."""
+    """Return how likely a threshold within tau of 1/2 falls between two shares of heads."""
     x, y = (heads / m for heads, m in (first, second))
     return float(threshold_mismatch(x, y, 0.5 - tau, 0.5 + tau))
 
 
 def uniform_promise(size: int, tau: float) -> float:
-    """What rho of `uniform_threshold` is at most: two runs differ iff c falls between the shares of heads V1 and V2.
+    """Return what rho of `uniform_threshold` is at most: two runs differ iff c falls between their shares of heads.
 
     That is E|V1 - V2| / (2 tau) at most, and the variance of V1 - V2 is at most 1 / (2 m).
     """
@@ -394,7 +394,7 @@ def uniform_promise(size: int, tau: float) -> float:
 
 
 def uniform_size(tau: float, rho: float, delta: float) -> int:
-    """Flips that promise half of rho, and enough for delta.
+    """Return the flips that promise half of rho, and are enough for delta.
 
     1/2 - tau is accepted with probability at most E max(0, V - 1/2 + tau) / (2 tau) <= 1 / (8 tau sqrt(m)).
     """
@@ -425,13 +425,13 @@ def _check_rho(rho: float) -> None:
 def uniform_threshold(
     sample: Sample, r: np.random.Generator, *, tau: float = 0.1, rho: float = 0.1, delta: float = 1 / 16
 ) -> bool:
-    """Accepts iff the share of heads is at least c, uniform between the two biases."""
+    """True if the share of heads is at least c, uniform between the two biases."""
     check_task(tau, delta)
     return uniform_threshold_of(heads_among(sample), r, tau=tau)
 
 
 def optimal_size(tau: float, rho: float, delta: float) -> int:
-    """Flips at which the frontier is half of rho or a little less; `least_size` would find the fewest, more slowly."""
+    """Return the flips at which the frontier is half of rho or a little less; `least_size` finds the fewest, slowly."""
     _check_rho(rho)
     goal = AUDITABLE * rho
     m = max(plain_size(tau, delta), math.ceil((0.25 / (tau * goal)) ** 2))
@@ -441,19 +441,19 @@ def optimal_size(tau: float, rho: float, delta: float) -> int:
 
 
 def optimal_threshold_of(heads: Heads, r: np.random.Generator, *, tau: float, delta: float) -> bool:
-    """Whether there are as many heads as a threshold from the frontier's mixture."""
+    """True if there are as many heads as a threshold from the frontier's mixture."""
     return heads[0] >= threshold_at(frontier(heads[1], tau, delta).mixture, r.random())
 
 
 def optimal_parts(first: Heads, second: Heads, *, tau: float, delta: float) -> float:
-    """How likely the mixture's threshold is above the fewer heads and not above the more."""
+    """Return how likely the mixture's threshold is above the fewer heads and not above the more."""
     thresholds, weights = frontier(first[1], tau, delta).mixture
     low, high = sorted((first[0], second[0]))
     return float(weights[(thresholds > low) & (thresholds <= high)].sum())
 
 
 def optimal_promise(size: int, tau: float, delta: float) -> float | None:
-    """What rho of `optimal_coin` is at most, where there is a frontier."""
+    """Return what rho of `optimal_coin` is at most, where there is a frontier."""
     try:
         return frontier(size, tau, delta).upper
     except ValueError:
@@ -479,7 +479,7 @@ optimal_coin = composed(
 
 
 def threshold_at(mixture: Mixture, chance: float) -> int:
-    """The threshold that a uniform number in [0, 1) picks."""
+    """Return the threshold that a uniform number in [0, 1) picks."""
     thresholds, weights = mixture
     picked = int(np.searchsorted(np.cumsum(weights), chance, side="right"))
     return int(thresholds[min(picked, len(thresholds) - 1)])

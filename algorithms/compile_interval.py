@@ -41,7 +41,7 @@ Outputs = Callable[[Sample, Randomness], Sample]  # hands rows on as outputs of 
 
 
 def one_by_one(base: Callable[[Sample, Randomness], int], base_size: int) -> Outputs:
-    """The outputs of a base(sample, r) that runs once at a time."""
+    """Return the outputs of a base(sample, r) that runs once at a time."""
 
     def outputs(rows: Sample, r: Randomness) -> Sample:
         runs = range(rows.size // base_size)
@@ -53,7 +53,7 @@ def one_by_one(base: Callable[[Sample, Randomness], int], base_size: int) -> Out
 def sample_size(
     base_size: int, d: int, tau: float, rho: float, delta: float | None = None, sample_scale: float = 1.0
 ) -> int:
-    """Rows for all runs of the base, their number times the scale."""
+    """Return the rows for all runs of the base, their number times the scale."""
     if base_size < 1:
         raise ValueError(f"base_size={base_size!r} must be at least 1: the rows of one run of the base, e.g. 100")
     return base_size * runs_needed(d, tau, rho, delta, sample_scale)
@@ -69,7 +69,7 @@ def compile_interval(
     delta: float | None = None,
     sample_scale: float = 1.0,
 ) -> Callable[[Any, Randomness], int]:
-    """A(sample, r): a reproducible median of the base's outputs; see `one_by_one` for a base that runs once."""
+    """Return A(sample, r), a reproducible median of the base's outputs; see `one_by_one` for a base that runs once."""
     needed = sample_size(base_size, d, tau, rho, delta, sample_scale)
 
     def compiled(sample: Any, r: Randomness) -> int:
@@ -83,20 +83,20 @@ THIRDS = 2  # bits of the answers 0/3 .. 3/3
 
 
 def coins_a_run(tau: float) -> int:
-    """m: the nearest third is within 1/3 with probability above 1/2 + tau."""
+    """Return m, with which the nearest third is within 1/3 with probability above 1/2 + tau."""
     if not 0 < tau < 0.5:
         raise ValueError(f"tau={tau!r} must be in (0, 1/2): the accuracy of the median, e.g. 0.4")
     return math.floor(18 * math.log(2 / (0.5 - tau))) + 1
 
 
 def nearest_third(sample: Sample, r: Randomness) -> int:
-    """3 times the share of ones, to the nearest integer: the base, which two samples may well give two outputs."""
+    """Return 3 times the share of ones, to the nearest integer: the base, of which two samples may differ."""
     heads, n = int(sample.sum(bits)), sample.size
     return (6 * heads + n) // (2 * n)
 
 
 def nearest_thirds(base_size: int) -> Outputs:
-    """The same of many runs at once."""
+    """Return the base's outputs of many runs at once."""
 
     def outputs(rows: Sample, r: Randomness) -> Sample:
         heads = bits(rows.rows()).reshape(-1, base_size).sum(axis=1).astype(np.int64)
@@ -106,12 +106,12 @@ def nearest_thirds(base_size: int) -> Outputs:
 
 
 def bias_size(tau: float, rho: float, sample_scale: float = 1.0) -> int:
-    """Coins for all runs."""
+    """Return the coins for all runs."""
     return sample_size(coins_a_run(tau), THIRDS, tau, rho, None, sample_scale)
 
 
 def is_within_a_third(output: int, *, source: Any, r: Randomness, params: Mapping[str, Any]) -> bool:
-    """Whether output/3 is within 1/3 of the coin's bias."""
+    """True if output/3 is within 1/3 of the coin's bias."""
     return bool(abs(output - 3 * source.expect()) <= 1 + 1e-12)
 
 
@@ -127,7 +127,7 @@ def is_within_a_third(output: int, *, source: Any, r: Randomness, params: Mappin
 def bias_by_median(
     sample: Sample, r: Randomness, *, tau: float = 0.4, rho: float = 0.5, sample_scale: float = 1.0
 ) -> int:
-    """A coin's bias in thirds, as the reproducible median of many estimates from few coins."""
+    """Return a coin's bias in thirds, as the reproducible median of many estimates from few coins."""
     m = coins_a_run(tau)
     compiled = compile_interval(nearest_thirds(m), base_size=m, d=THIRDS, tau=tau, rho=rho, sample_scale=sample_scale)
     return compiled(sample, r)
@@ -142,5 +142,5 @@ def bias_by_median(
     reason="right more than half of the time, and at 1/2 the nearest third is a coin flip",
 )
 def bias_from_few_coins(sample: Sample, r: Randomness, *, tau: float = 0.4) -> int:
-    """The base alone."""
+    """Return the base's output alone."""
     return nearest_third(Sample.of(sample), r)

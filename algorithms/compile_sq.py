@@ -43,13 +43,13 @@ def check_queries(queries: int) -> None:
 
 
 def shares(queries: int, rho: float, delta: float | None = None) -> dict[str, float]:
-    """What rSTAT gets for each answer."""
+    """Return rho and delta that rSTAT gets for each answer."""
     check_queries(queries)
     return {"rho": rho / queries, "delta": (rho / 4 if delta is None else delta) / queries}
 
 
 def sample_size(queries: int, tau: float, rho: float, delta: float | None = None, sample_scale: float = 1.0) -> int:
-    """Rows for all queries at the least tolerance, those of each times the scale."""
+    """Return the rows for all queries at the least tolerance, those of each times the scale."""
     return queries * rows_a_query(tau, **shares(queries, rho, delta), sample_scale=sample_scale)
 
 
@@ -62,7 +62,7 @@ def compile_sq(
     delta: float | None = None,
     sample_scale: float = 1.0,
 ) -> Callable[[Any, Randomness], T]:
-    """A(sample, r) from a learner(ask, r) that calls ask(query, tolerance) at most `queries` times.
+    """Return A(sample, r) from a learner(ask, r) that calls ask(query, tolerance) at most `queries` times.
 
     With `tau`, the tolerance that a size was reckoned with, a query that asks for less is refused.
     """
@@ -91,7 +91,7 @@ def positives_up_to(m: int, d: int) -> Query:
 
 
 def learn_threshold(ask: Ask, d: int, eps: float) -> int:
-    """t, by bisection."""
+    """Return t, found by bisection."""
     low, high = 0, (1 << d) - 1
     while low < high:
         middle = (low + high) // 2
@@ -103,7 +103,7 @@ def learn_threshold(ask: Ask, d: int, eps: float) -> int:
 
 
 def threshold_size(d: int, eps: float, rho: float, sample_scale: float = 1.0) -> int:
-    """Rows for d queries."""
+    """Return the rows for d queries."""
     if isinstance(d, bool) or not isinstance(d, int) or not 1 <= d <= 62:
         raise ValueError(f"d={d!r} must be an integer from 1 to 62: the bits of the domain, e.g. 4")
     if not 0 < eps < 1:
@@ -112,7 +112,7 @@ def threshold_size(d: int, eps: float, rho: float, sample_scale: float = 1.0) ->
 
 
 def errs_at_most_eps(output: int, *, source: Any, r: Randomness, params: Mapping[str, Any]) -> bool:
-    """Whether [x >= t] is the label but for a share eps of the source."""
+    """True if [x >= t] is the label but for a share eps of the source."""
     wrong = source.expect(lambda rows: (rows[0][:, 0] >= output) != (rows[1] == 1))
     return bool(wrong <= params["eps"] + 1e-12)
 
@@ -132,7 +132,7 @@ STAIRS = f"points({[[x] for x in range(16)]}, labels={[1 if x >= 6 else -1 for x
 def threshold_by_queries(
     sample: Sample, r: Randomness, *, d: int = 4, eps: float = 0.2, rho: float = 0.2, sample_scale: float = 1.0
 ) -> int:
-    """A threshold over 0 .. 2^d - 1, learnt by reproducible statistical queries alone."""
+    """Learn a threshold over 0 .. 2^d - 1 by reproducible statistical queries alone."""
     threshold_size(d, eps, rho, sample_scale)  # checks
     compiled = compile_sq(
         lambda ask, _: learn_threshold(ask, d, eps), queries=d, tau=eps / 2, rho=rho, sample_scale=sample_scale
@@ -152,6 +152,6 @@ def threshold_by_queries(
 def threshold_by_plain_means(
     sample: Sample, r: Randomness, *, d: int = 4, eps: float = 0.2, rho: float = 0.2, sample_scale: float = 1.0
 ) -> int:
-    """The same learner on the same rows, with means that are not rounded."""
+    """Learn it on the same rows, with means that are not rounded."""
     rows, each = Sample.of(sample), threshold_size(d, eps, rho, sample_scale) // d
     return learn_threshold(lambda query, _: float(rows.take(each).mean(query)), d, eps)

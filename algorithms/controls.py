@@ -22,25 +22,25 @@ Rows = npt.NDArray[np.float64]
 
 @subject(source="norm", size=1, claimed=0)
 def constant(sample: Rows, r: np.random.Generator) -> int:
-    """Always 42."""
+    """Return 42."""
     return 42
 
 
 @subject(source="norm", size=1, claimed=0)
 def coin_from_r(sample: Rows, r: np.random.Generator) -> bool:
-    """A coin that does not look at the sample."""
+    """Toss a coin that does not look at the sample."""
     return bool(r.random() < 0.5)
 
 
 @subject(source="bernoulli(0.5)", size=1, expect="fail", reason="two first rows differ with probability 2p(1-p)")
 def first_bit(sample: Rows, r: np.random.Generator) -> int:
-    """The first row."""
+    """Return the first row."""
     return int(sample[0])
 
 
 @subject(source="norm", size=100, expect="fail", reason="two means of continuous data never agree")
 def mean(sample: Rows, r: np.random.Generator) -> float:
-    """The mean: as accurate as one likes, and never the same twice."""
+    """Return the mean: as accurate as one likes, and never the same twice."""
     if len(sample) == 0:
         raise ValueError("an empty sample has no mean")
     return float(np.mean(sample))
@@ -48,7 +48,7 @@ def mean(sample: Rows, r: np.random.Generator) -> float:
 
 @subject(source="norm", size=1)
 def mixed(sample: Rows, r: np.random.Generator, *, q: float = 0.02) -> float:
-    """With probability q over r the first row, else 0."""
+    """Return the first row with probability q over r, else 0."""
     if not 0 <= q <= 1:
         raise ValueError(f"q={q!r} must be in [0, 1]: the share of r that look at the sample")
     return float(sample[0]) if r.random() < q else 0.0
@@ -59,5 +59,5 @@ _calls = itertools.count()
 
 @subject(source="norm", size=1, expect="error", reason="the answer depends on how often it was asked")
 def hidden_state(sample: Rows, r: np.random.Generator) -> int:
-    """How many calls came before this one."""
+    """Return how many calls came before this one."""
     return next(_calls)

@@ -55,7 +55,7 @@ Analyst = Callable[[Answers], Query | None]
 
 
 def interview(analyst: Analyst, answer: Callable[[int, Query], float]) -> Answers:
-    """All answers; the queries follow from them. `answer` gets the number of a query and the query."""
+    """Return all answers; the queries follow from them. `answer` gets the number of a query and the query."""
     answers: Answers = ()
     while (query := analyst(answers)) is not None:
         answers += (answer(len(answers), query),)
@@ -63,7 +63,7 @@ def interview(analyst: Analyst, answer: Callable[[int, Query], float]) -> Answer
 
 
 def fits_a_vote(answers: Answers, *, coins: int) -> Query | None:
-    """Asks how often each coin agrees with the label; then how often their vote does, each turned so that it agreed.
+    """Ask how often each coin agrees with the label; then how often their vote does, each turned so that it agreed.
 
     The truth is 1/2, whatever is asked. Who reuses plain means fools itself: the vote is judged by the very rows that
     it was fitted to.
@@ -90,7 +90,7 @@ FEW = 20
 
 
 def few_coins(rng: np.random.Generator, size: int) -> Rows:
-    """Rows of FEW fair coins, and labels that are fair coins too."""
+    """Draw rows of FEW fair coins, and labels that are fair coins too."""
     flips = 2 * rng.integers(0, 2, size=(FEW + 1, size), dtype=np.int8) - 1
     return flips[1:].T, flips[0]
 
@@ -105,7 +105,7 @@ first_agrees = partial(agrees, coin=0)
     reason="no two samples give the same mean",
 )
 def plain_answer(sample: Sample, r: Randomness, *, query: Query = first_agrees) -> float:
-    """The mean of a query."""
+    """Return the mean of a query."""
     return float(Sample.of(sample).mean(query))
 
 
@@ -119,13 +119,13 @@ def rstat_answer(
     rho: float = 0.1,
     delta: float = 0.025,
 ) -> float:
-    """The mean of a query by rSTAT. With 4,000 rows its rho is 0.019, so that (m - 1) rho is below 1 for m = 21."""
+    """Return the mean of a query by rSTAT. With 4,000 rows its rho is 0.019: (m - 1) rho is below 1 for m = 21."""
     mean = Sample.of(sample).mean(lambda rows: in_unit_interval(query(rows), "the query of a row"))
     return float(rstat(Sample.of(np.array([mean])), r, tau=tau, rho=rho, delta=delta))
 
 
 def fit_a_vote(ask: Callable[[Query], float], rng: np.random.Generator) -> None:
-    """The analyst for the question `reuse`, with FEW + 1 queries."""
+    """Ask FEW + 1 queries: an analyst for the question `reuse`."""
     interview(partial(fits_a_vote, coins=FEW), lambda _, query: ask(query))
 
 
@@ -137,7 +137,7 @@ Mechanism = Callable[[Sample, Randomness, Query], float]
 
 
 def flips(numbers: Any) -> Rows:
-    """Numbers of COINS + 1 bits as rows: the last bit is the label."""
+    """Return numbers of COINS + 1 bits as rows: the last bit is the label."""
     signs = (2 * (below(numbers, 2 << COINS)[:, None] >> np.arange(COINS + 1) & 1) - 1).astype(np.int8)
     return signs[:, 1:], signs[:, 0]
 
@@ -151,7 +151,7 @@ class Interviews:
 
 
 def hold_both(sample: Sample, r: Randomness, mechanism: Mechanism) -> Interviews:
-    """M uses m equal parts of the sample, M' the last of them for all, with the same string for each query."""
+    """Hold both interviews with the same strings: M uses m equal parts of the sample, M' the last of them for all."""
     rows = Sample.of(sample).map(flips)
     size = rows.size // QUERIES
     parts = [rows.take(size) for _ in range(QUERIES)]
@@ -164,7 +164,7 @@ def hold_both(sample: Sample, r: Randomness, mechanism: Mechanism) -> Interviews
 
 
 def is_left_alone(output: Interviews, *, source: Any, r: Randomness, params: Mapping[str, Any]) -> bool:
-    """Whether reuse leaves the transcript as it is."""
+    """True if reuse leaves the transcript as it is."""
     return output.fresh == output.reused
 
 
@@ -189,7 +189,7 @@ def reused_sample(
     delta: float = 0.005,
     sample_scale: float = 1.0,
 ) -> Interviews:
-    """rSTAT, interviewed with fresh samples and with one."""
+    """Interview rSTAT with fresh samples and with one."""
     return hold_both(sample, r, lambda rows, own, q: rstat_answer(rows, own, query=q, tau=tau, rho=rho, delta=delta))
 
 
@@ -203,5 +203,5 @@ def reused_sample(
     reason="no two samples give the same mean, and the vote was fitted to the rows that judge it",
 )
 def reused_sample_plain(sample: Sample, r: Randomness) -> Interviews:
-    """Plain means, interviewed with fresh samples and with one."""
+    """Interview plain means with fresh samples and with one."""
     return hold_both(sample, r, lambda rows, own, q: plain_answer(rows, own, query=q))

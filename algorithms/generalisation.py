@@ -40,17 +40,17 @@ class Measured:
 
 
 def slack(rows: int, delta: float) -> float:
-    """sqrt(ln(1/delta) / (2n))."""
+    """Return sqrt(ln(1/delta) / (2n))."""
     return math.sqrt(math.log(1 / delta) / (2 * rows))
 
 
 def errors(hypothesis: Halfspace, rows: Any) -> Any:
-    """Which labelled rows a hypothesis gets wrong."""
+    """Return which labelled rows a hypothesis gets wrong."""
     return hypothesis.predict(rows[0]) != np.asarray(rows[1])
 
 
 def generalises(output: Measured, *, source: Any, r: Randomness, params: Mapping[str, Any]) -> bool:
-    """Whether R(h) <= R^(h) + slack."""
+    """True if R(h) <= R^(h) + slack."""
     risk = source.expect(lambda rows: errors(output.hypothesis, rows))
     return bool(risk <= output.empirical_risk + slack(output.rows, params["delta"]))
 
@@ -74,7 +74,7 @@ def measured_halfspace(
     d: int = 3,
     sample_scale: float = 1.0,
 ) -> Measured:
-    """The weak learner with boxes, with its error on its own sample."""
+    """Run the weak learner with boxes, and measure its error on its own sample."""
     if not 0 < delta < 1:
         raise ValueError(f"delta={delta!r} must be in (0, 1): how often the inequality may fail by chance, e.g. 0.05")
     rows = Sample.of(sample)

@@ -58,13 +58,13 @@ class Halfspace:
     w: tuple[float, ...]
 
     def margin(self, x: npt.ArrayLike) -> Reals:
-        """(x/|x|) . (w/|w|) of each row, in [-1, 1]."""
+        """Return (x/|x|) . (w/|w|) of each row, in [-1, 1]."""
         w = np.asarray(self.w, dtype=float)
         length = np.linalg.norm(w)
         return np.asarray(directions(x) @ (w / length if length else w))
 
     def predict(self, x: npt.ArrayLike) -> npt.NDArray[np.int64]:
-        """+1 or -1 for each row."""
+        """Return +1 or -1 for each row."""
         return np.where(self.margin(x) >= 0, 1, -1)
 
 
@@ -82,7 +82,7 @@ def directions(x: npt.ArrayLike) -> Reals:
 
 
 def signed_directions(rows: tuple[Any, ...]) -> Reals:
-    """y x/|x| of each labelled row."""
+    """Return y x/|x| of each labelled row."""
     if not isinstance(rows, tuple):
         raise ValueError("the sample has no labels: a halfspace is learnt from (X, y)")
     x, y = rows
@@ -90,7 +90,7 @@ def signed_directions(rows: tuple[Any, ...]) -> Reals:
 
 
 def margin_of(rows: tuple[Any, ...]) -> float:
-    """The largest tau for which some unit w* has y (x/|x|) . w* >= tau for all rows; 0 where no halfspace fits.
+    """Return the largest tau for which some unit w* has y (x/|x|) . w* >= tau for all rows; 0 where no halfspace fits.
 
     It is the distance v of the convex hull of the y x/|x| from the origin. Non-negative least squares of their
     combination against 0, and of the sum of its weights against 1, leaves v^2 / (1 + v^2).
@@ -103,7 +103,7 @@ def margin_of(rows: tuple[Any, ...]) -> float:
 
 
 def check_margin(source: Any, tau: float) -> None:
-    """What section 5 assumes of the source; without it no accuracy is promised."""
+    """Refuse a source without the margin that section 5 assumes: no accuracy is promised then."""
     law = source.law()
     found = margin_of(tuple(part[law.weights > 0] for part in law.values))
     if tau > found + 1e-9:
@@ -123,30 +123,30 @@ def check_parameters(rho: float, tau: float, d: int) -> None:
 
 
 def _ceil_power(base: float, exponent: float) -> int:
-    """The theorems' powers, as integers; a float holds 16 digits of them, more than their constants are worth."""
+    """Return a theorem's power as an integer; a float holds 16 digits of it, more than its constants are worth."""
     return math.ceil(math.pow(base, exponent))
 
 
 def foams_size(rho: float, tau: float, d: int, sample_scale: float = 1.0) -> int:
-    """m of Theorem 5.2, times the scale."""
+    """Return m of Theorem 5.2, times the scale."""
     check_parameters(rho, tau, d)
     return scaled(_ceil_power(896 * math.sqrt(d) / (tau**2 * rho), 20 / 9), sample_scale)
 
 
 def boxes_size(rho: float, tau: float, d: int, sample_scale: float = 1.0) -> int:
-    """m of Theorem 5.14, times the scale."""
+    """Return m of Theorem 5.14, times the scale."""
     check_parameters(rho, tau, d)
     return scaled(_ceil_power(64 * d**1.5 / (tau**2 * rho), 5 / 2), sample_scale)
 
 
 def has_advantage(output: Halfspace, *, source: Any, r: Randomness, params: Mapping[str, Any]) -> bool:
-    """Whether E[y h(x)] / 2 >= tau/4 over the source, which must have the margin tau."""
+    """True if E[y h(x)] / 2 >= tau/4 over the source, which must have the margin tau."""
     check_margin(source, params["tau"])
     return bool(source.expect(lambda rows: output.margin(rows[0]) * rows[1]) / 2 >= params["tau"] / 4)
 
 
 def _scaled_sum(sample: Sample, rho: float, tau: float, d: int, scale: float) -> Reals:
-    """k z."""
+    """Return k z."""
     check_parameters(rho, tau, d)
     mean = Sample.of(sample).mean(signed_directions)  # z/m
     if len(mean) != d:
@@ -171,12 +171,12 @@ def by_boxes(z: Reals, r: Randomness) -> Halfspace:
 
 
 def foams_part(z1: Reals, z2: Reals) -> float:
-    """Lemma 5.3: what the probability that a foam parts two points is at most."""
+    """Return what the probability that a foam parts two points is at most, by Lemma 5.3."""
     return min(1.0, 2 * math.pi * float(np.linalg.norm(z1 - z2)))
 
 
 def boxes_part(z1: Reals, z2: Reals) -> float:
-    """The probability that boxes part two points, exactly."""
+    """Return the probability that boxes part two points, exactly."""
     return 1 - float(np.prod(1 - np.minimum(1, np.abs(z1 - z2))))
 
 

@@ -53,7 +53,7 @@ def check_parameters(rho: float, v: float, eps: float) -> None:
 
 
 def step_sizes(rho: float, v: float, eps: float, sample_scale: float = 1.0) -> tuple[int, int]:
-    """Q1, and Q2 times the scale."""
+    """Return Q1, and Q2 times the scale."""
     check_parameters(rho, v, eps)
     q1 = math.ceil(math.log(6 / (rho * (v - eps))) / (v - eps))
     q2 = math.ceil(2**6 * math.log(q1 / rho) * q1**2 / (rho * eps) ** 2)
@@ -61,30 +61,32 @@ def step_sizes(rho: float, v: float, eps: float, sample_scale: float = 1.0) -> t
 
 
 def sample_size(rho: float, v: float, eps: float, sample_scale: float = 1.0) -> int:
-    """Rows that Lemma 3.3 asks for, the second step's times the scale."""
+    """Return the rows that Lemma 3.3 asks for, the second step's times the scale."""
     return sum(step_sizes(rho, v, eps, sample_scale))
 
 
 def plain_size(rho: float, v: float, eps: float) -> int:
-    """Rows for a list with all (v + eps)-heavy values and none below v - eps, without reproducibility: Q1 candidates,
-    each measured within eps but for a share rho/4 (Hoeffding)."""
+    """Return the rows for a list with all (v + eps)-heavy values and none below v - eps, without reproducibility.
+
+    These are Q1 candidates, each measured within eps but for a share rho/4 (Hoeffding).
+    """
     q1, _ = step_sizes(rho, v, eps)
     return q1 + math.ceil(math.log(8 * q1 / rho) / (2 * eps**2))
 
 
 def threshold(r: np.random.Generator, v: float, eps: float) -> float:
-    """v'."""
+    """Return v', which r alone decides."""
     return random_threshold(r, v - eps, v + eps)
 
 
 def is_exact(output: tuple[Hashable, ...], *, source: Any, r: np.random.Generator, params: Mapping[str, Any]) -> bool:
-    """Whether an output is the set of all v'-heavy values of the source."""
+    """True if an output is the set of all v'-heavy values of the source."""
     law, v_prime = source.law().distinct(), threshold(r, params["v"], params["eps"])
     return set(output) == set(items(heavy_values(law.values, law.weights, v_prime)))
 
 
 def measured(sample: Sample, *, rho: float, v: float, eps: float, sample_scale: float) -> dict[Hashable, float]:
-    """Of each candidate that v' can reach its share of the second step's rows, in the order of the values."""
+    """Return the share of the second step's rows of each candidate that v' can reach, in the order of the values."""
     q1, q2 = step_sizes(rho, v, eps, sample_scale)
     rows = Sample.of(sample)
     candidates = not_nan(rows.take(q1).counts()[0])  # step 1
@@ -98,7 +100,7 @@ def measured(sample: Sample, *, rho: float, v: float, eps: float, sample_scale: 
 def above_threshold(
     shares: Mapping[Hashable, float], r: np.random.Generator, *, v: float, eps: float
 ) -> tuple[Hashable, ...]:
-    """The v'-heavy ones."""
+    """Return the v'-heavy values."""
     v_prime = threshold(r, v, eps)
     return tuple(x for x, share in shares.items() if share >= v_prime)  # step 3
 
@@ -106,7 +108,7 @@ def above_threshold(
 def parted_by_threshold(
     first: Mapping[Hashable, float], second: Mapping[Hashable, float], *, v: float, eps: float
 ) -> float:
-    """Pr over v' that it falls between the two shares of a candidate."""
+    """Return the probability over v' that it falls between the two shares of a candidate."""
     return heavy_mismatch(first, second, v - eps, v + eps)
 
 
@@ -132,11 +134,11 @@ def r_heavy_hitters(
     eps: float = 0.1,
     sample_scale: float = 1.0,
 ) -> tuple[Hashable, ...]:
-    """The v'-heavy values of the sample's source, sorted."""
+    """Return the v'-heavy values of the sample's source, sorted."""
     shares = measured(sample, rho=rho, v=v, eps=eps, sample_scale=sample_scale)
     return above_threshold(shares, r, v=v, eps=eps)
 
 
 def items(values: Any) -> list[Hashable]:
-    """An array's values, in its order; a row of numbers is one value."""
+    """Return an array's values as a list; a row of numbers is one value."""
     return values.tolist() if values.ndim == 1 else list(map(tuple, values.tolist()))

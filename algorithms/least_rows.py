@@ -8,7 +8,7 @@ MOST = 2**62
 
 
 def least_rows(enough: Callable[[int], bool], *, least: int = 1, most: int = MOST) -> int:
-    """The least number of rows, from `least` on, that is enough: doubled until it is, then halved in between."""
+    """Return the least number of rows, from `least` on, that is enough: double until it is, then halve in between."""
     low, high = least - 1, least
     while not enough(high):
         if high > most:

@@ -68,18 +68,18 @@ def check_parameters(d: int, tau: float, rho: float, delta: float | None) -> Non
 
 
 def levels(d: int) -> int:
-    """L."""
+    """Return L, how often d becomes its number of bits before it is at most 2."""
     return 0 if d <= 2 else 1 + levels(d.bit_length())
 
 
 def group_size(tau: float, delta: float = GROUP_FAILURE) -> int:
-    """An odd number of rows whose plain median is within tau of the middle, except with probability delta."""
+    """Return an odd number of rows whose plain median is within tau of the middle, except with probability delta."""
     return math.ceil(math.log(2 / delta) / (2 * tau**2)) | 1
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """What each subroutine gets, decided at the outermost call; and how much each draws."""
+    """The share of rho and delta of each subroutine, decided at the outermost call, and how much each draws."""
 
     rho0: float
     delta0: float
@@ -99,7 +99,7 @@ class Shares:
         return heavy_hitters.sample_size(self.rho0, HEAVY, AROUND, self.scale)
 
     def size(self, d: int, tau: float) -> int:
-        """N(d)."""
+        """Return N(d)."""
         if d <= 2:
             return ((1 << d) - 1) * self.query_size(tau / 2)
         medians = 2 * self.size(d.bit_length(), CRUDE) + 2 * self.heavy_size + (CANDIDATES + 1) * self.query_size(FINE)
@@ -116,14 +116,14 @@ class Shares:
 
 
 def sample_size(d: int, tau: float, rho: float, delta: float | None = None, sample_scale: float = 1.0) -> int:
-    """Rows that the mended theorem asks for, with the medians' numbers times the scale."""
+    """Return the rows that the mended theorem asks for, with the medians' numbers times the scale."""
     check_parameters(d, tau, rho, delta)
     scaled(1, sample_scale)
     return Shares.of(d, rho, delta, sample_scale).size(d, tau)
 
 
 def is_approximate_median(output: Any, *, source: Any, r: Randomness, params: Mapping[str, Any]) -> bool:
-    """Whether Pr[X <= x] and Pr[X >= x] are both at least 1/2 - tau."""
+    """True if Pr[X <= x] and Pr[X >= x] are both at least 1/2 - tau."""
     law, enough = source.law(), 0.5 - params["tau"] - 1e-12
     return bool(law.weights[law.values <= output].sum() >= enough and law.weights[law.values >= output].sum() >= enough)
 
@@ -148,7 +148,7 @@ def r_median(
     domain: Sequence[Any] | None = None,
     sample_scale: float = 1.0,
 ) -> Any:
-    """A tau-approximate median of integers in 0 .. 2^d - 1, or of a sorted domain of at most 2^d values, by rank."""
+    """Return a tau-approximate median of integers in 0 .. 2^d - 1, or of a sorted domain of at most 2^d values."""
     check_parameters(d, tau, rho, delta)
     rows = Sample.of(sample)
     if domain is None:
@@ -173,7 +173,7 @@ def _ranks(x: Any, values: Any) -> Any:
 
 
 def recurse(sample: Sample, r: Randomness, d: int, tau: float, shares: Shares) -> int:
-    """Algorithm 3, mended. Every call takes fresh rows and its own named child of r."""
+    """Run Algorithm 3, mended. Every call takes fresh rows and its own named child of r."""
     if d <= 2:  # 1-9
         return _smallest_domain(sample, r, d, tau, shares)
     medians = sample.medians(shares.group_size(tau))  # 10, 11
@@ -188,7 +188,7 @@ def recurse(sample: Sample, r: Randomness, d: int, tau: float, shares: Shares) -
 
 
 def _smallest_domain(sample: Sample, r: Randomness, d: int, tau: float, shares: Shares) -> int:
-    """The first x but the last whose share of rows at or below it is about half."""
+    """Return the first x, short of the last, whose share of rows at or below it is about half."""
 
     def at_most(x: int) -> float:
         rows = sample.take(shares.query_size(tau / 2)).map(lambda row: row <= x)
@@ -203,7 +203,7 @@ def _heavy(medians: Sample, r: Randomness, d: int, length: int, shares: Shares) 
 
 
 def _choose_end(medians: Sample, r: Randomness, d: int, found: list[tuple[int, int]], shares: Shares) -> int:
-    """The end of the range of the prefix nearest to weight 1/2 that has enough of D^m on its side."""
+    """Return the end of the range of the prefix nearest to weight 1/2 that has enough of D^m on its side."""
 
     def weight(length: int, v: int) -> float:  # 25-28
         rows = medians.take(shares.query_size(FINE)).map(lambda x: x >> (d - length) == v)
@@ -217,7 +217,7 @@ def _choose_end(medians: Sample, r: Randomness, d: int, found: list[tuple[int, i
 
 
 def plain_size(tau: float, delta: float) -> int:
-    """Rows that Lemma 4.3 asks for, where its proof holds; made odd."""
+    """Return the rows that Lemma 4.3 asks for, where its proof holds; an odd number."""
     check_parameters(1, tau, 1.0, delta)
     if tau > 0.25:
         return group_size(tau, delta)
@@ -234,7 +234,7 @@ def plain_size(tau: float, delta: float) -> int:
     reason="accurate, but two samples have two medians",
 )
 def median(sample: Sample, r: Randomness, *, tau: float = 0.05, delta: float = 0.05) -> Any:
-    """The sample's own median: what rMedian is made of, and what it mends."""
+    """Return the sample's own median: what rMedian is made of, and what it mends."""
     check_parameters(1, tau, 1.0, delta)
     rows = Sample.of(sample)
     values, _ = rows.medians(max(1, rows.size - (rows.size % 2 == 0))).counts()

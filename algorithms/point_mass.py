@@ -40,14 +40,14 @@ Oracle = Callable[[Query], float]  # the mean of a query over the distribution, 
 
 
 def base(tau: float) -> int:
-    """B: how many groups an answer can tell apart."""
+    """Return B, how many groups an answer can tell apart."""
     if not 0 < tau <= 0.25:
         raise ValueError(f"tau={tau!r} must be in (0, 1/4]: answers further off can separate nothing, e.g. 0.1")
     return math.ceil(1 / (2 * tau))
 
 
 def queries_needed(domain: int, tau: float) -> int:
-    """ceil(log |X| / log B), in integers."""
+    """Return ceil(log |X| / log B), computed in integers."""
     if domain < 1:
         raise ValueError(f"domain={domain!r} must be at least 1: how many values there are, e.g. 1024")
     queries, reach, digits = 0, 1, base(tau)
@@ -62,7 +62,7 @@ def digit_query(place: int, digits: int, domain: int) -> Query:
 
 
 def search(oracle: Oracle, domain: int, tau: float) -> int:
-    """The x that all mass is on, digit by digit."""
+    """Return the x that all mass is on, found digit by digit."""
     digits = base(tau)
     found = [
         round(oracle(digit_query(place, digits, domain)) * (digits - 1)) for place in range(queries_needed(domain, tau))
@@ -71,7 +71,7 @@ def search(oracle: Oracle, domain: int, tau: float) -> int:
 
 
 def sample_size(domain: int, tau: float, rho: float) -> int:
-    """Rows for all queries: each has its share of rho."""
+    """Return the rows for all queries: each has its share of rho."""
     return compiled_size(max(1, queries_needed(domain, tau)), tau, rho)
 
 
@@ -88,7 +88,7 @@ def is_the_point(output: int, *, source: Any, r: np.random.Generator, params: Ma
     accuracy=is_the_point,
 )
 def point_by_queries(sample: Sample, r: Randomness, *, domain: int = 1024, tau: float = 0.1, rho: float = 0.1) -> int:
-    """The one value of the source, found by reproducible statistical queries alone."""
+    """Find the one value of the source by reproducible statistical queries alone."""
     queries = max(1, queries_needed(domain, tau))
     find = compile_sq(
         lambda ask, _: search(lambda query: ask(query, tau), domain, tau), queries=queries, tau=tau, rho=rho

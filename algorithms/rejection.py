@@ -45,18 +45,18 @@ BOTTOM = Bottom.BOTTOM
 
 
 def rejection_size(target: int, eps: float, delta: float) -> int:
-    """Examples to offer, so that fewer than `target` of density eps/3 are kept with probability at most delta."""
+    """Return the examples to offer, so that fewer than `target` of density eps/3 are kept but for delta."""
     return math.ceil(24 * target / eps * math.log(1 / delta))
 
 
 def rejection_sampler(sample: Sample, target: int, mu: Callable[[Any], Any]) -> Sample | Bottom:
-    """`target` examples, each kept with probability mu; BOTTOM if the sample has too few."""
+    """Return `target` examples, each kept with probability mu; BOTTOM if the sample has too few."""
     kept = Sample.of(sample).thin(mu, target)
     return BOTTOM if kept is None else kept
 
 
 def filter_with_shared_bits(rows: Any, target: int, mu: Callable[[Any], Any], r: Randomness) -> Any:
-    """Algorithm 9 as it is printed: the bits are r's, one a position, so both runs of a pair have the same. Rows only.
+    """Run Algorithm 9 as it is printed, on rows: the bits are r's, one a position, the same in both runs of a pair.
 
     Of 60 fair coins, ones kept always and zeros with probability 0.2, the first that is kept has rho 0.2083 here and
     0.2778 by `rejection_sampler`, exactly.

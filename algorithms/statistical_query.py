@@ -46,19 +46,19 @@ def check_parameters(tau: float, rho: float, delta: float) -> None:
 
 
 def region_width(tau: float, rho: float, delta: float) -> float:
-    """alpha."""
+    """Return alpha, the width of the regions."""
     return 2 * tau / (rho + 1 - 2 * delta)
 
 
 def sample_size(tau: float, rho: float, delta: float, sample_scale: float = 1.0) -> int:
-    """Rows that Theorem 2.3 asks for, times the scale."""
+    """Return the rows that Theorem 2.3 asks for, times the scale."""
     check_parameters(tau, rho, delta)
     tau_prime = tau * (rho - 2 * delta) / (rho + 1 - 2 * delta)
     return scaled(math.ceil(math.log(2 / delta) / (2 * tau_prime**2)), sample_scale)
 
 
 def promise(size: int, tau: float, rho: float, delta: float) -> float:
-    """What the proof makes of rho at any size: 2 tau'/alpha + 2 delta', at the delta' that suits this size best.
+    """Return the least 2 tau'/alpha + 2 delta' over delta', which the proof says that rho is at most at a size.
 
     The theorem fixes delta' = delta; the proof holds for any, and the regions stay those of delta.
     """
@@ -68,33 +68,33 @@ def promise(size: int, tau: float, rho: float, delta: float) -> float:
 
 
 def least_by_lemma(size: int, tau: float, delta: float) -> float | None:
-    """Lemma 7.2, for the query that reads a coin: an answer within tau decides between 1/2 - tau and 1/2 + tau."""
+    """Return Lemma 7.2's bound: an answer within tau about a coin decides between 1/2 - tau and 1/2 + tau."""
     from algorithms import coin_problem
 
     return coin_problem.least_by_lemma(size, tau, delta)
 
 
 def least_by_frontier(size: int, tau: float, delta: float) -> float | None:
-    """The exact limit for the same task, where the lemma has only its order."""
+    """Return the exact limit for the same task."""
     from algorithms import coin_problem
 
     return coin_problem.least_by_frontier(size, tau, delta)
 
 
 def plain_size(tau: float, delta: float) -> int:
-    """Rows after which the plain mean is within tau of the truth except with probability delta (Hoeffding)."""
+    """Return the rows after which the plain mean is within tau of the truth but for delta (Hoeffding)."""
     return math.ceil(math.log(2 / delta) / (2 * tau**2))
 
 
 def scaled(size: int, sample_scale: float) -> int:
-    """A theorem's number of examples, times what the caller can afford of it; at least one."""
+    """Return a theorem's number of examples, times what the caller can afford of it; at least one."""
     if not 0 < sample_scale < math.inf:
         raise ValueError(f"sample_scale={sample_scale!r} must be above 0: the share of the theorem's size, e.g. 1.0")
     return size if sample_scale == 1 else max(1, math.ceil(size * sample_scale))
 
 
 def within_tau(output: float, *, source: Any, r: np.random.Generator, params: Mapping[str, Any]) -> bool:
-    """Whether an answer is within tau of the true mean of the query."""
+    """True if an answer is within tau of the true mean of the query."""
     return bool(abs(output - source.expect(params["query"])) <= params["tau"])
 
 
@@ -106,7 +106,7 @@ def query_mean(sample: Sample, *, query: Callable[[Any], Any] | None = None) -> 
 
 
 def to_region(v: float, r: np.random.Generator, *, tau: float, rho: float, delta: float) -> float:
-    """The midpoint of the region that holds v, all regions shifted by r."""
+    """Return the midpoint of the region that holds v, all regions shifted by r."""
     check_parameters(tau, rho, delta)
     alpha = region_width(tau, rho, delta)  # 1
     offset = r.uniform(0, alpha)  # 2
@@ -114,7 +114,7 @@ def to_region(v: float, r: np.random.Generator, *, tau: float, rho: float, delta
 
 
 def in_two_regions(v1: float, v2: float, *, tau: float, rho: float, delta: float) -> float:
-    """Pr over the offset that a region ends between two means."""
+    """Return the probability over the offset that a region ends between two means."""
     return min(1.0, abs(v1 - v2) / region_width(tau, rho, delta))
 
 
@@ -137,7 +137,7 @@ rstat = composed(
 
 
 def round_to_region(v: float, alpha: float, offset: float) -> float:
-    """The midpoint of the region of [0, 1] that holds v; regions start at offset and every alpha from there."""
+    """Return the midpoint of the region of [0, 1] that holds v; regions start at offset and every alpha from there."""
     i = math.floor((v - offset) / alpha)
     low, high = offset + i * alpha, offset + (i + 1) * alpha
     return (max(low, 0.0) + min(high, 1.0)) / 2

@@ -74,7 +74,7 @@ def check_task(n: int, gap: float, delta: float) -> None:
 
 
 def named_first(n: int, mixture: Mixture, p1: Floats, p2: Floats) -> Floats:
-    """A_t of each threshold that has a weight, at each pair of means: Pr[j1 + (n - j2) >= t]."""
+    """Return A_t = Pr[j1 + (n - j2) >= t] of each threshold that has a weight, at each pair of means."""
     from scipy.stats import binom
 
     k, size = np.arange(n + 1), 2 * n + 1
@@ -86,31 +86,34 @@ def named_first(n: int, mixture: Mixture, p1: Floats, p2: Floats) -> Floats:
 
 
 def rho_at(n: int, mixture: Mixture, p1: Floats, p2: Floats) -> Floats:
-    """How often two samples disagree about the mixture's threshold, at each pair of means."""
+    """Return how often two samples disagree about the mixture's threshold, at each pair of means."""
     accepted = named_first(n, mixture, p1, p2)
     return np.asarray(2 * accepted * (1 - accepted) @ mixture[1])
 
 
 def error_at(n: int, mixture: Mixture, p1: Floats, p2: Floats) -> Floats:
-    """How often arm 1 is named; with a mixture that is its own mirror image, arm 2 as often at exchanged means."""
+    """Return how often arm 1 is named; a mixture that is its own mirror image names arm 2 so at exchanged means."""
     return np.asarray(named_first(n, mixture, p1, p2) @ mixture[1])
 
 
 def likeliest(variance: Floats) -> Floats:
-    """What the largest probability of a sum of coins is at most: exp(-V) I_0(V)."""
+    """Return exp(-V) I_0(V), which no probability of a sum of coins exceeds."""
     from scipy.special import i0e
 
     return np.asarray(i0e(variance))
 
 
 def least_variance(n: int, p: Floats, h: float) -> Floats:
-    """Of n - 2 pulls of an arm whose mean is between p and p + h: a variance is least at an end."""
+    """Return the least variance of n - 2 pulls of an arm whose mean is between p and p + h: that of an end."""
     return np.asarray(max(n - 2, 0) * np.minimum(p * (1 - p), (p + h) * (1 - p - h)))
 
 
 def worst_rho(n: int, mixture: Mixture, gap: float) -> float:
-    """What rho is at most for means that are at most gap apart. A mixture that is its own mirror image has the same rho
-    at exchanged means; and (1 - p2, 1 - p1) has the law of (p1, p2): a quarter of the square is all."""
+    """Return what rho is at most for means that are at most gap apart.
+
+    A mixture that is its own mirror image has the same rho at exchanged means, and (1 - p2, 1 - p1) has the law of
+    (p1, p2): a quarter of the square is all.
+    """
     side, best = 1 / 32, 0.0
     low1, low2 = (axis.ravel() for axis in np.meshgrid(*2 * [np.arange(0, 1, side)], indexing="ij"))
     for _ in range(ROUNDS):
@@ -129,7 +132,7 @@ def worst_rho(n: int, mixture: Mixture, gap: float) -> float:
 
 
 def _to_strip(low1: Floats, low2: Floats, side: float, gap: float) -> tuple[Floats, Floats]:
-    """The middle of each cell, moved into the strip where it is outside."""
+    """Return the middle of each cell, moved into the strip where it is outside."""
     middle, apart = low1 + low2 + side, np.clip(low1 - low2, 0, gap)
     apart = np.minimum(apart, np.minimum(middle, 2 - middle))
     return (middle + apart) / 2, (middle - apart) / 2
@@ -146,7 +149,7 @@ def _rho_in_chunks(n: int, mixture: Mixture, p1: Floats, p2: Floats) -> Floats:
 
 
 def worst_error(n: int, mixture: Mixture, gap: float) -> float:
-    """What the error is at most for means that are gap or more apart; by symmetry p1 + p2 <= 1."""
+    """Return what the error is at most for means that are gap or more apart; by symmetry p1 + p2 <= 1."""
     side = (1 - gap) / 2 / 2048
     x: Floats = np.linspace(0, (1 - gap) / 2, 2049)
     error = np.concatenate([error_at(n, mixture, part, part + gap) for part in np.array_split(x, 4)])
@@ -157,7 +160,7 @@ def worst_error(n: int, mixture: Mixture, gap: float) -> float:
 
 @lru_cache(maxsize=64)
 def two_arms(n: int, gap: float, delta: float = 1 / 16) -> ArmsFrontier:
-    """The least worst-case rho over means at most gap apart, of any rule that errs at most delta beyond."""
+    """Return the least worst-case rho over means at most gap apart, of any rule that errs at most delta beyond."""
     check_task(n, gap, delta)
     least = -(-plain_size(gap / 2, delta * (1 - SPARE)) // 2)
     if n < least:
@@ -169,7 +172,7 @@ def two_arms(n: int, gap: float, delta: float = 1 / 16) -> ArmsFrontier:
 
 
 def _sure_mixture(n: int, gap: float, delta: float, least: int) -> tuple[Mixture, float]:
-    """The line's mixture, and its error at all means; where that is above delta, one that errs less on the line."""
+    """Return the line's mixture and its error at all means; where that is above delta, one that errs less."""
     allowed, below = delta * (1 - SPARE), plain_error(2 * n, gap / 2)
     for _ in range(ROUNDS):
         mixture = frontier(2 * n, gap / 2, allowed).mixture
@@ -182,7 +185,7 @@ def _sure_mixture(n: int, gap: float, delta: float, least: int) -> tuple[Mixture
 
 
 def least_by_frontier(size: int, gap: float, delta: float) -> float | None:
-    """Below what no rule can be that sees `size` pulls of each arm; None where the coin has no frontier."""
+    """Return what no rule that sees `size` pulls of each arm is below; None where the coin has no frontier."""
     try:
         return frontier(2 * size, gap / 2, delta).lower
     except ValueError:

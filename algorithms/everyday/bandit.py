@@ -75,7 +75,7 @@ Pulls = tuple[int, ...]  # an arm, how often it is pulled, the next arm, how oft
 
 
 def tie(arms: int) -> str:
-    """The hard source. A pull reads one entry, so how those of a row hang together is all the same."""
+    """Return the hard source. A pull reads one entry, so how those of a row depend on each other does not matter."""
     return f"pmf({{{(0,) * arms}: 0.5, {(1,) * arms}: 0.5}})"
 
 
@@ -105,22 +105,22 @@ def check_horizon(horizon: int, explored: int) -> None:
 
 
 def harmonic(k: int) -> float:
-    """H_k."""
+    """Return H_k."""
     return math.fsum(1 / i for i in range(1, k + 1))
 
 
 def spread(arms: int) -> float:
-    """What E[R] sqrt(m) is at most."""
+    """Return what E[R] sqrt(m) is at most."""
     return math.sqrt(min(arms - 1, 2 * math.log(arms * (arms - 1))))
 
 
 def proved_spread(arms: int) -> float:
-    """The same, sharper for two arms; `spread` leaves an audit something to tell."""
+    """Return a sharper `spread` for two arms; `spread` itself leaves an audit something to tell."""
     return math.sqrt(2 / 3) if arms == 2 else spread(arms)
 
 
 def missed(reach: float, margin: float) -> float:
-    """How likely a difference whose mean is a margin beyond a threshold's range does not pass it, at most.
+    """Return how likely a difference whose mean is a margin beyond a threshold's range does not pass it, at most.
 
     Both are in units of 1 / sqrt(m): `reach` is the range's length.
     """
@@ -128,7 +128,7 @@ def missed(reach: float, margin: float) -> float:
 
 
 def margin_for(reach: float, chance: float) -> float:
-    """The least margin of at least 0 at which that is at most a chance."""
+    """Return the least margin of at least 0 at which `missed` is at most a chance."""
     from scipy.special import erfcinv
 
     return float(erfcinv(min(1.0, 2 / math.sqrt(math.pi) * reach * chance)))
@@ -136,19 +136,19 @@ def margin_for(reach: float, chance: float) -> float:
 
 @cache
 def commitment(arms: int, rho: float, delta: float) -> tuple[float, float]:
-    """C and y: w and tau - w, in units of 1 / sqrt(m)."""
+    """Return C and y: w and tau - w, in units of 1 / sqrt(m)."""
     reach = spread(arms) * (harmonic(arms) - 1) / rho
     return reach, margin_for(reach, delta / (arms - 1))
 
 
 def pulls_of_each(arms: int, tau: float, rho: float, delta: float, sample_scale: float = 1.0) -> int:
-    """m, times the scale."""
+    """Return m, times the scale."""
     check_parameters(arms, tau, rho, delta)
     return scaled(math.ceil((sum(commitment(arms, rho, delta)) / tau) ** 2), sample_scale)
 
 
 def threshold_range(arms: int, tau: float, rho: float, delta: float) -> float:
-    """w."""
+    """Return w."""
     reach, margin = commitment(arms, rho, delta)
     return tau * reach / (reach + margin)
 
@@ -156,7 +156,7 @@ def threshold_range(arms: int, tau: float, rho: float, delta: float) -> float:
 def sample_size(
     arms: int, tau: float, rho: float, delta: float, sample_scale: float = 1.0, horizon: int | None = None
 ) -> int:
-    """Rows that are looked at."""
+    """Return the rows that are looked at."""
     rows = arms * pulls_of_each(arms, tau, rho, delta, sample_scale)
     if horizon is not None:
         check_horizon(horizon, rows)
@@ -164,7 +164,7 @@ def sample_size(
 
 
 def plain_pulls(arms: int, tau: float, delta: float) -> int:
-    """Pulls of each arm after which the one with the largest mean is within tau of the best but for delta."""
+    """Return the pulls of each arm after which the largest mean is within tau of the best but for delta."""
     return math.ceil(math.log((arms - 1) / delta) / tau**2)
 
 
@@ -173,19 +173,19 @@ def plain_size(arms: int, tau: float, delta: float) -> int:
 
 
 def promise(size: int, arms: int, tau: float, rho: float, delta: float, sample_scale: float = 1.0) -> float:
-    """What the proof makes of rho at any size; rows that are not looked at help nobody."""
+    """Return what the proof says that rho is at most at a size; rows that are not looked at do not count."""
     parts = proved_spread(arms) * (harmonic(arms) - 1) / threshold_range(arms, tau, rho, delta)
     read = min(size, sample_size(arms, tau, rho, delta, sample_scale))
     return min(1.0, parts / math.sqrt(max(1, read // arms)))
 
 
 def least_by_lemma(size: int, tau: float, delta: float) -> float | None:
-    """Lemma 7.2, for two arms that pay a coin and its other side."""
+    """Return Lemma 7.2's bound, for two arms that pay a coin and its other side."""
     return coin_problem.least_by_lemma(size, tau / 2, delta)
 
 
 def least_by_frontier(size: int, tau: float, delta: float) -> float | None:
-    """The exact limit for the same two arms."""
+    """Return the exact limit for the same two arms."""
     return coin_problem.least_by_frontier(size, tau / 2, delta)
 
 
@@ -193,7 +193,7 @@ BOUNDS = {"Lemma 7.2": least_by_lemma, "frontier": least_by_frontier}
 
 
 def best_tau(horizon: int, arms: int, rho: float, delta: float) -> float:
-    """Where (K - 2) m + max(m, tau T), which no regret exceeds but for delta, is least."""
+    """Return the tau where (K - 2) m + max(m, tau T), which no regret exceeds but for delta, is least."""
     return _balanced(horizon, arms, sum(commitment(arms, rho, delta)) ** 2)
 
 
@@ -202,7 +202,7 @@ def plain_best_tau(horizon: int, arms: int, delta: float) -> float:
 
 
 def _balanced(horizon: int, arms: int, pulls: float) -> float:
-    """The tau where it is least, if m is `pulls` / tau^2."""
+    """Return that tau, if m is `pulls` / tau^2."""
     return float((max(1, 2 * (arms - 2)) * pulls / horizon) ** (1 / 3))
 
 
@@ -210,28 +210,28 @@ def _balanced(horizon: int, arms: int, pulls: float) -> float:
 
 
 def gaps_of(source: Any, arms: int) -> Reals:
-    """How far each arm's mean is below the best."""
+    """Return how far each arm's mean is below the best."""
     means = np.array([source.expect(column(j, arms)) for j in range(arms)])
     return np.asarray(means.max() - means)
 
 
 def regret(pulls: Pulls, gaps: Sequence[float] | Reals) -> float:
-    """What a sequence is expected to pay less than the best arm."""
+    """Return what a sequence is expected to pay less than the best arm."""
     return math.fsum(times * float(gaps[arm]) for arm, times in zip(pulls[::2], pulls[1::2], strict=True))
 
 
 def regret_bound(gaps: Reals, m: int, horizon: int, tau: float) -> float:
-    """What the regret is at most, but for delta."""
+    """Return what the regret is at most, but for delta."""
     return float(m * gaps.sum() + (horizon - len(gaps) * m) * gaps[gaps <= tau].max())
 
 
 def worst_regret(arms: int, m: int, horizon: int, tau: float) -> float:
-    """The largest such bound, over all gaps: all arms but the best have one of 1, or one of these has tau."""
+    """Return the largest such bound over all gaps: all arms but the best have one of 1, or one of these has tau."""
     return max(m * (arms - 1), m * (arms - 2) + (horizon - (arms - 1) * m) * tau)
 
 
 def has_little_regret(output: Pulls, *, source: Any, r: Randomness, params: Mapping[str, Any]) -> bool:
-    """Whether a sequence has at most the regret that the theorem allows."""
+    """True if a sequence has at most the regret that the theorem allows."""
     names = ("arms", "tau", "rho", "delta", "sample_scale")
     gaps, m = gaps_of(source, params["arms"]), pulls_of_each(**{name: params[name] for name in names})
     allowed = regret_bound(gaps, m, params["horizon"], params["tau"])
@@ -250,7 +250,7 @@ def _regrets(arms: int, horizon: int, tau: float, rho: float, delta: float, samp
 
 @cache
 def column(arm: int, arms: int) -> Callable[[Any], Any]:
-    """Reads what one arm pays."""
+    """Return the function that reads what one arm pays."""
 
     def reward(rows: Any) -> Any:
         if np.ndim(rows) != 2 or rows.shape[1] != arms:
@@ -271,13 +271,13 @@ def mean_of(rows: Sample, m: int, arm: int, arms: int) -> float:
 def explore(
     sample: Sample, *, arms: int, tau: float, rho: float, delta: float, sample_scale: float = 1.0
 ) -> tuple[float, ...]:
-    """The mean of each arm over m pulls."""
+    """Return the mean of each arm over m pulls."""
     rows, m = Sample.of(sample), pulls_of_each(arms, tau, rho, delta, sample_scale)
     return tuple(mean_of(rows, m, arm, arms) for arm in range(arms))
 
 
 def keep(means: Mapping[int, float], arms: int, r: Randomness, width: float) -> int:
-    """The first arm, in an order from r, whose mean is within a threshold from [0, width] of the largest.
+    """Return the first arm, in an order from r, whose mean is within a threshold from [0, width] of the largest.
 
     r draws the order of all arms, also where some are out already: what it draws must not depend on the sample.
     """
@@ -286,7 +286,7 @@ def keep(means: Mapping[int, float], arms: int, r: Randomness, width: float) -> 
 
 
 def parted(first: Sequence[float], second: Sequence[float], width: float) -> float:
-    """Pr over order and threshold that two runs with these means keep different arms: E |A ^ A'| / |A u A'|."""
+    """Return the probability over order and threshold that two runs keep different arms: E |A ^ A'| / |A u A'|."""
     gaps = [np.max(means) - np.asarray(means, dtype=float) for means in (first, second)]
     either, both = np.sort(np.minimum(*gaps)), np.sort(np.maximum(*gaps))
     ends = np.unique(np.clip(np.concatenate([either, both, [width]]), 0, width))
@@ -295,7 +295,7 @@ def parted(first: Sequence[float], second: Sequence[float], width: float) -> flo
 
 
 def run_lengths(blocks: Sequence[tuple[int, int]]) -> Pulls:
-    """The same sequence with neighbouring blocks of one arm made one, so that equal sequences are equal tuples."""
+    """Return the sequence with neighbouring blocks of one arm joined, so that equal sequences are equal tuples."""
     runs: list[int] = []
     for arm, times in blocks:
         if runs and runs[-2] == arm:
@@ -316,7 +316,7 @@ def commit(
     delta: float,
     sample_scale: float = 1.0,
 ) -> Pulls:
-    """All pulls: m of each arm, and the rest of the one that is kept."""
+    """Return all pulls: m of each arm, and the rest of the one that is kept."""
     m = pulls_of_each(arms, tau, rho, delta, sample_scale)
     check_horizon(horizon, arms * m)
     kept = keep(dict(enumerate(means)), arms, r, threshold_range(arms, tau, rho, delta))
@@ -326,7 +326,7 @@ def commit(
 def kept_apart(
     first: tuple[float, ...], second: tuple[float, ...], *, arms: int, tau: float, rho: float, delta: float
 ) -> float:
-    """Pr over r that two runs with these means differ."""
+    """Return the probability over r that two runs with these means differ."""
     return parted(first, second, threshold_range(arms, tau, rho, delta))
 
 

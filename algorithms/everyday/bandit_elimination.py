@@ -102,7 +102,7 @@ Table = tuple[tuple[float, ...], ...]  # of each phase the mean of each arm
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """How often each arm that is left is pulled, and the range of the threshold."""
+    """One phase: how often each arm that is left is pulled, and the range of the threshold."""
 
     pulls: int
     low: float
@@ -111,7 +111,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """In units of 1 / sqrt(pulls): a threshold's range, and its distance from gaps that it must not part."""
+    """Ranges of thresholds, and their distance from gaps that they must not part, in units of 1 / sqrt(pulls)."""
 
     dropping: float
     dropping_margin: float
@@ -128,25 +128,25 @@ def check_phases(phases: int) -> None:
 
 
 def worst_split(arms: int) -> float:
-    """f."""
+    """Return f, by which the arms and the last phase share rho at worst."""
     rest = harmonic(arms) - 1
     more = accumulate((1 / k for k in range(2, arms + 1)), initial=0.0)  # H_k - 1
     return max((arms - k) / (arms - 1) + one / rest for k, one in enumerate(more, 1))
 
 
 def mistakes(rho: float, delta: float) -> float:
-    """u."""
+    """Return u, the chance of mistakes in the phases that drop arms, and in the last."""
     return min(delta, rho / 40) / 2
 
 
 def gap_spread(arms: int, root: float) -> float:
-    """v', what E|g_j - g'_j| sqrt(b) is at most for an arm j, where sqrt(b) is at least `root`."""
+    """Return v', what E|g_j - g'_j| sqrt(b) is at most for an arm j, where sqrt(b) is at least `root`."""
     return min(spread(arms), math.sqrt(1 + math.sqrt(2 * math.log(arms)) / root))
 
 
 @cache
 def reach_of(arms: int, rho: float, delta: float, phases: int) -> Reach:
-    """A, y, C and z."""
+    """Return A, y, C and z."""
     if phases == 1:
         return Reach(math.inf, 0.0, *commitment(arms, rho, delta))
     u = mistakes(rho, delta)
@@ -158,7 +158,7 @@ def reach_of(arms: int, rho: float, delta: float, phases: int) -> Reach:
 
 
 def scales(tau: float, phases: int) -> list[float]:
-    """s_1 .. s_(P+1); of one phase alone, tau."""
+    """Return s_1 .. s_(P+1); of one phase alone, tau."""
     return [tau ** (i / (phases - 1)) for i in range(phases)] if phases > 1 else [tau]
 
 
@@ -166,7 +166,7 @@ def scales(tau: float, phases: int) -> list[float]:
 def schedule(
     arms: int, tau: float, rho: float, delta: float, phases: int, sample_scale: float = 1.0
 ) -> tuple[Phase, ...]:
-    """All phases, their pulls times the scale; the last keeps an arm."""
+    """Return all phases, their pulls times the scale; the last keeps an arm."""
     check_parameters(arms, tau, rho, delta)
     check_phases(phases)
     reach, s = reach_of(arms, rho, delta, phases), scales(tau, phases)
@@ -187,7 +187,7 @@ def sample_size(
     sample_scale: float = 1.0,
     horizon: int | None = None,
 ) -> int:
-    """Rows of all phases, with no arm dropped."""
+    """Return the rows of all phases, with no arm dropped."""
     rows = arms * sum(phase.pulls for phase in schedule(arms, tau, rho, delta, phases, sample_scale))
     if horizon is not None:
         check_horizon(horizon, rows)
@@ -197,7 +197,7 @@ def sample_size(
 def promise(
     size: int, arms: int, tau: float, rho: float, delta: float, phases: int, sample_scale: float = 1.0
 ) -> float:
-    """What the proof makes of rho at any size: pulls change in proportion, the thresholds' ranges stay."""
+    """Return what the proof says that rho is at most at a size: pulls change in proportion, ranges stay."""
     if phases == 1:
         return bandit.promise(size, arms, tau, rho, delta, sample_scale)
     asked, at = (arms, tau, rho, delta, phases), reach_of(arms, rho, delta, phases)
@@ -214,7 +214,7 @@ def promise(
 
 
 def regret_bound(gaps: Reals, plan: Sequence[Phase], horizon: int, tau: float) -> float:
-    """What the regret is at most, but for delta."""
+    """Return what the regret is at most, but for delta."""
     pulled = [*accumulate(phase.pulls for phase in plan)]
     s = scales(tau, len(plan))[: len(plan) - 1]
     last = [next((i for i, scale in enumerate(s) if scale <= gap), len(s)) for gap in gaps.tolist()]
@@ -223,14 +223,14 @@ def regret_bound(gaps: Reals, plan: Sequence[Phase], horizon: int, tau: float) -
 
 
 def worst_regret(arms: int, plan: Sequence[Phase], horizon: int, tau: float) -> float:
-    """What that is at most, over all gaps: of one arm the worst, of the others what exploring costs at most."""
+    """Return the most that is, over all gaps: of one arm the worst, of the others what exploring costs at most."""
     pulled = [*accumulate(phase.pulls for phase in plan)]
     explored = max([pulled[0], *(s * b for s, b in zip(scales(tau, len(plan)), pulled[1:], strict=False))])
     return (arms - 2) * explored + max(explored, tau * (pulled[-1] + horizon))
 
 
 def has_little_regret(output: Pulls, *, source: Any, r: Randomness, params: Mapping[str, Any]) -> bool:
-    """Whether a sequence has at most the regret that the theorem allows."""
+    """True if a sequence has at most the regret that the theorem allows."""
     names = ("arms", "tau", "rho", "delta", "phases", "sample_scale")
     gaps, plan = gaps_of(source, params["arms"]), schedule(**{name: params[name] for name in names})
     allowed = regret_bound(gaps, plan, params["horizon"], params["tau"])
@@ -249,7 +249,7 @@ def _regrets(arms: int, horizon: int, tau: float, rho: float, delta: float, phas
 def explore(
     sample: Sample, *, arms: int, tau: float, rho: float, delta: float, phases: int, sample_scale: float = 1.0
 ) -> Table:
-    """The means of all arms in all phases."""
+    """Return the means of all arms in all phases."""
     rows, plan = Sample.of(sample), schedule(arms, tau, rho, delta, phases, sample_scale)
     return tuple(tuple(mean_of(rows, phase.pulls, arm, arms) for arm in range(arms)) for phase in plan)
 
@@ -266,7 +266,7 @@ def eliminate(
     phases: int,
     sample_scale: float = 1.0,
 ) -> Pulls:
-    """All pulls, phase by phase, and the rest of the arm that is kept."""
+    """Return all pulls, phase by phase, and the rest of the arm that is kept."""
     plan = schedule(arms, tau, rho, delta, phases, sample_scale)
     check_horizon(horizon, arms * sum(phase.pulls for phase in plan))
     left, blocks = [*range(arms)], []
@@ -280,7 +280,7 @@ def eliminate(
 def survivors(
     left: list[int], means: Sequence[float], r: Randomness, phase: Phase, arms: int, *, is_last: bool
 ) -> list[int]:
-    """The arms that a phase leaves."""
+    """Return the arms that a phase leaves."""
     if is_last:
         return [keep({arm: means[arm] for arm in left}, arms, r, phase.high)]
     theta, best = random_threshold(r, phase.low, phase.high), max(means[arm] for arm in left)
@@ -298,13 +298,13 @@ def dropped_apart(
     phases: int,
     sample_scale: float = 1.0,
 ) -> float:
-    """Pr over r that two runs with these means differ."""
+    """Return the probability over r that two runs with these means differ."""
     plan = schedule(arms, tau, rho, delta, phases, sample_scale)
     return _apart([*zip(plan, first, second, strict=True)], tuple(range(arms)))
 
 
 def _apart(rest: Sequence[tuple[Phase, Sequence[float], Sequence[float]]], left: tuple[int, ...]) -> float:
-    """The same, of the phases that are to come, where both runs have the same arms left."""
+    """Return that probability for the phases to come, where both runs have the same arms left."""
     if len(left) == 1:
         return 0.0
     (phase, *means), later = rest[0], rest[1:]

@@ -31,7 +31,7 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """What is true of a bandit on a source."""
+    """The exact rho and regret of a bandit on a source."""
 
     rho: float
     regret: float  # expected
@@ -39,14 +39,14 @@ class Exact:
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """Of one phase: how likely a run drops the second arm, the first, or goes on; and how likely both runs do."""
+    """The outcomes of a phase: how likely a run drops the second arm, the first, or goes on; and how likely both do."""
 
     one: Reals
     both: Reals
 
 
 def differences(b: int, p: float, q: float) -> Reals:
-    """The law of X = Bin(b, p) - Bin(b, q), on -b .. b."""
+    """Return the law of X = Bin(b, p) - Bin(b, q), on -b .. b."""
     from scipy.signal import fftconvolve
     from scipy.stats import binom
 
@@ -55,7 +55,7 @@ def differences(b: int, p: float, q: float) -> Reals:
 
 
 def cells(b: int, low: float, high: float) -> tuple[Integers, Reals]:
-    """Every integer t that b theta may be rounded up to, and how likely that is."""
+    """Return every integer t that b theta may be rounded up to, and how likely that is."""
     start, end = b * low, b * high
     t = np.arange(math.ceil(start), math.ceil(end) + 1, dtype=np.int64)
     if start == end:
@@ -64,14 +64,17 @@ def cells(b: int, low: float, high: float) -> tuple[Integers, Reals]:
 
 
 def reaches(law: Reals, t: Integers) -> Reals:
-    """Pr[X >= t]."""
+    """Return Pr[X >= t]."""
     b = len(law) // 2
     tails = np.append(np.cumsum(law[::-1])[::-1], 0.0)
     return np.asarray(tails[np.clip(t + b, 0, len(law))])
 
 
 def outcomes(phase: Phase, p: float, q: float, *, is_last: bool) -> Outcomes:
-    """Of a phase with Bernoulli arms p and q; the last does not go on, and its threshold is on either side of 0."""
+    """Return the outcomes of a phase with Bernoulli arms p and q.
+
+    The last phase does not go on, and its threshold is on either side of 0.
+    """
     law, low = differences(phase.pulls, p, q), -phase.high if is_last else phase.low
     t, chance = cells(phase.pulls, low, phase.high)
     second = reaches(law, t)
@@ -81,7 +84,7 @@ def outcomes(phase: Phase, p: float, q: float, *, is_last: bool) -> Outcomes:
 
 
 def exact(plan: Sequence[Phase], p: float, q: float, horizon: int) -> Exact:
-    """rho and expected regret of the phases of a plan, with Bernoulli arms p and q."""
+    """Return rho and expected regret of the phases of a plan, with Bernoulli arms p and q."""
     costs = max(p, q) - p, max(p, q) - q
     rest, same, regret = horizon - 2 * sum(phase.pulls for phase in plan), 0.0, 0.0
     for i in reversed(range(len(plan))):
@@ -94,23 +97,23 @@ def exact(plan: Sequence[Phase], p: float, q: float, horizon: int) -> Exact:
 
 
 def plain(pulls: int) -> tuple[Phase, ...]:
-    """Explore, then commit to the larger mean, with no randomness."""
+    """Return the plan that explores, then commits to the larger mean, with no randomness."""
     return (Phase(pulls, 0.0, 0.0),)
 
 
 def commits(pulls: int, width: float) -> tuple[Phase, ...]:
-    """Explore, then commit by a threshold from [0, width]: `bandit`."""
+    """Return the plan of `bandit`: explore, then commit by a threshold from [0, width]."""
     return (Phase(pulls, 0.0, width),)
 
 
 def worst(plan: Sequence[Phase], horizon: int, gaps: Iterable[float]) -> Exact:
-    """The largest rho and the largest regret over arms whose means are as far apart as that, with 1/2 between them."""
+    """Return the largest rho and the largest regret over arms that are as far apart as that, with 1/2 between them."""
     found = [exact(plan, 0.5 + gap / 2, 0.5 - gap / 2, horizon) for gap in gaps]
     return Exact(max(one.rho for one in found), max(one.regret for one in found))
 
 
 def least_share(plan: Sequence[Phase], rho: float, gaps: Sequence[float]) -> float:
-    """The least share of all pulls, within 1/1000 of it, at which rho is what is asked for: what the theorem is off."""
+    """Return the least share of all pulls, within 1/1000 of it, at which rho is what is asked for."""
     from scipy.optimize import brentq
 
     def excess(share: float) -> float:

@@ -59,7 +59,7 @@ from auditor.repair import random_threshold, threshold_mismatch
 
 
 def moments(null: Null, rows: int, d: float) -> tuple[float, float]:
-    """m(D) and s(D)."""
+    """Return m(D) and s(D), the least mean and the largest deviation of T."""
     q = checked(null)
     g, degrees = float(1 / q.min()), len(q) - 1
     spread = math.sqrt(1 + math.sqrt(g * d)) + g / math.sqrt(degrees * rows)
@@ -74,21 +74,21 @@ def checked(null: Null) -> Floats:
 
 
 def tail(degrees: int, c: Any) -> Any:
-    """Pr[T >= c], by the chi^2 law."""
+    """Return Pr[T >= c], by the chi^2 law."""
     from scipy.special import chdtrc
 
     return chdtrc(degrees, np.maximum(np.asarray(c, dtype=float) ** 2 - degrees, 0.0))
 
 
 def usual(degrees: int, alpha: float) -> float:
-    """The usual critical value, of T."""
+    """Return the usual critical value, of T."""
     from scipy.special import chdtri
 
     return math.sqrt(float(chdtri(degrees, alpha)) + degrees)
 
 
 def interval(rows: int, null: Null, alpha: float, rho: float, level: str) -> tuple[float, float]:
-    """Of T, for so many rows: few of them spread further."""
+    """Return the ends of the critical value of T, for so many rows: few of them spread further."""
     made = _interval(rows, law_of(null), alpha, AUDITABLE * rho, level) if rows > 1 else None
     if made is None:
         law = law_of(null)
@@ -112,7 +112,7 @@ def _interval(rows: int, null: tuple[float, ...], alpha: float, rho: float, leve
 
 
 def sample_size(null: Null, alpha: float, beta: float, rho: float, effect: float, level: str) -> int:
-    """Rows that are proved to be enough for a little less than rho, and for the effect."""
+    """Return the rows that are proved to be enough for a little less than rho, and for the effect."""
     check_test(alpha, beta, rho, effect, level)
     return _size(law_of(null), alpha, beta, AUDITABLE * rho, effect, level)
 
@@ -127,7 +127,7 @@ def _size(null: tuple[float, ...], alpha: float, beta: float, rho: float, effect
 
 
 def plain_size(null: Null, alpha: float, beta: float, effect: float) -> int:
-    """Rows for the effect with the usual critical value, by the same inequality."""
+    """Return the rows for the effect with the usual critical value, by the same inequality."""
     check_test(alpha, beta, 1.0, effect, "largest")
     low = usual(len(law_of(null)) - 1, alpha)
 
@@ -139,7 +139,7 @@ def plain_size(null: Null, alpha: float, beta: float, effect: float) -> int:
 
 
 def promise(size: int, null: Null, alpha: float, rho: float, level: str) -> float | None:
-    """What the proof makes of rho at any size."""
+    """Return what the proof says that rho is at most at a size."""
     try:
         low, high = interval(size, null, alpha, rho, level)
     except ValueError:
@@ -152,8 +152,11 @@ def promise(size: int, null: Null, alpha: float, rho: float, level: str) -> floa
 
 
 def exact_law(p: Sequence[float], null: Null, rows: int, *, reach: float, grain: float | None = None) -> Any:
-    """Values and masses of T for rows of p; exactly where N^2 / (n q_i) are multiples of the grain, as without one they
-    are for a uniform null law. `reach` is how far X^2 does, in all."""
+    """Return the values and masses of T for rows of p.
+
+    They are exact where N^2 / (n q_i) are multiples of the grain, as without one they are for a uniform null law.
+    `reach` is how far X^2 does, in all.
+    """
     q = checked(null)
     if grain is None:
         grain = 1 / (rows * float(q.min()))
@@ -164,7 +167,7 @@ def exact_law(p: Sequence[float], null: Null, rows: int, *, reach: float, grain:
 
 
 def exact_levels(rows: int, null: Null, low: float, high: float) -> Levels:
-    """How often the null law is rejected, on average over r and at most."""
+    """Return how often the null law is rejected, on average over r and at most."""
     k = len(law_of(null))
     values, masses = exact_law(law_of(null), null, rows, reach=40 * math.sqrt(k) + 150)
     mean = float(masses @ acceptance_by_r(values, low, high))
@@ -174,7 +177,7 @@ def exact_levels(rows: int, null: Null, low: float, high: float) -> Levels:
 def exact_rho(
     p: Sequence[float], null: Null, rows: int, low: float, high: float, *, grain: float | None = None
 ) -> float:
-    """E|h(T) - h(T')|."""
+    """Return E|h(T) - h(T')|."""
     q = checked(null)
     mean, spread = moments(null, rows, float(((np.asarray(p) - q) ** 2 / q).sum()))
     values, masses = exact_law(p, null, rows, reach=16 * spread * (mean + 4 * spread), grain=grain)
@@ -185,7 +188,7 @@ def exact_rho(
 
 
 def statistic(sample: Any, *, null: Null) -> Statistic:
-    """T, and of how many rows."""
+    """Return T, and of how many rows."""
     q = checked(null)
     counts, n = counted(sample, null)
     if n < 1:
@@ -202,7 +205,7 @@ def parted(first: Statistic, second: Statistic, *, null: Null, alpha: float, rho
 
 
 def notices(output: bool, *, source: Any, r: Any, params: Mapping[str, Any]) -> bool:
-    """Whether a decision is right: between the null law and the effect, either is."""
+    """True if a decision is right: between the null law and the effect, either is."""
     q, law = weights_of(params["null"]).q, source.law().distinct()
     p = np.zeros(len(q))
     p[np.asarray(law.values).astype(int)] = law.weights
@@ -235,6 +238,6 @@ def r_chi_square_test(
     rho: float = 0.1,
     level: str = "largest",
 ) -> bool:
-    """Rejects that the rows follow the null law, uniform if it is a number K, iff X^2 + K - 1 >= c^2."""
+    """Reject that the rows follow the null law, uniform if it is a number K, iff X^2 + K - 1 >= c^2."""
     check_test(alpha, beta, rho, effect, level)
     return rejects(statistic(sample, null=null), r, null=null, alpha=alpha, rho=rho, level=level)

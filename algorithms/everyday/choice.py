@@ -75,7 +75,7 @@ HALVES = f"points({[[int(i in pair) for i in range(4)] for pair in itertools.com
 
 
 def tied(candidates: int) -> str:
-    """The declared source: all means are equal."""
+    """Return the declared source, in which all means are equal."""
     return TIED if candidates == 4 else in_turn(candidates)
 
 
@@ -98,20 +98,20 @@ def check_parameters(tau: float, rho: float, delta: float, candidates: int, top:
 
 
 def swaps(candidates: int, top: int) -> float:
-    """G."""
+    """Return G."""
     return math.fsum((candidates - top) / (candidates - i) for i in range(top))
 
 
 @lru_cache(maxsize=256, typed=True)
 def strength(tau: float, rho: float, delta: float, candidates: int, top: int = 1) -> float:
-    """beta."""
+    """Return beta."""
     check_parameters(tau, rho, delta, candidates, top)
     slack = rho**2 * max(3.0 * (top == 1), swaps(candidates, top) ** -2)
     return (math.log((candidates - top) * (top - delta) / delta) + slack) / tau
 
 
 def rho_at_most(size: int, beta: float, candidates: int, top: int = 1) -> float:
-    """What the proof makes of rho at any size and strength; above 1 it says nothing of rho, but still of the slack."""
+    """Return what the proof says that rho is at most at a size and strength; above 1 only the slack follows from it."""
     n = max(size, 1)
     whole = beta * swaps(candidates, top) * _exp((top + 1) * beta / (2 * n)) / math.sqrt(2 * n)
     return min(whole, beta * _exp(beta / (2 * n)) / math.sqrt(6 * n)) if top == 1 else whole
@@ -126,32 +126,32 @@ def promise(size: int, tau: float, rho: float, delta: float, candidates: int, to
 
 
 def sample_size(tau: float, rho: float, delta: float, candidates: int, top: int = 1, sample_scale: float = 1.0) -> int:
-    """The least number of rows at which the proof gives rho, times the scale."""
+    """Return the least number of rows at which the proof gives rho, times the scale."""
     beta = strength(tau, rho, delta, candidates, top)
     return scaled(least_rows(lambda n: rho_at_most(n, beta, candidates, top) <= rho), sample_scale)
 
 
 def plain_size(tau: float, delta: float, candidates: int, top: int = 1) -> int:
-    """Rows after which the k largest means are as good, without reproducibility (Hoeffding, each pair)."""
+    """Return the rows after which the k largest means are as good, without reproducibility (Hoeffding, each pair)."""
     return math.ceil(2 * math.log(top * (candidates - top) / delta) / tau**2)
 
 
 def mean_regret(size: int, beta: float, candidates: int) -> float:
-    """By how much the true mean of the choice is below the best on average, at most."""
+    """Return by how much the true mean of the choice is below the best on average, at most."""
     from scipy.special import lambertw
 
     return float(lambertw((candidates - 1) / math.e).real) / beta + beta * _exp(beta / size) / (4 * size)
 
 
 def least_by_lemma(size: int, tau: float, delta: float) -> float | None:
-    """Lemma 7.2: whoever tells x from 1 - x, where their means differ by more than tau, has decided a coin."""
+    """Return Lemma 7.2's bound: whoever tells x from 1 - x, whose means differ by more than tau, decides a coin."""
     from algorithms import coin_problem
 
     return coin_problem.least_by_lemma(size, COIN * tau, delta)
 
 
 def least_by_frontier(size: int, tau: float, delta: float) -> float | None:
-    """The exact limit for the same coin."""
+    """Return the exact limit for the same coin."""
     from algorithms import coin_problem
 
     return coin_problem.least_by_frontier(size, COIN * tau, delta)
@@ -175,25 +175,25 @@ def true_means(source: Any) -> npt.NDArray[np.float64]:
 
 
 def are_good(output: Any, *, source: Any, r: Randomness, params: Mapping[str, Any]) -> bool:
-    """Whether none that was chosen is more than tau below the k-th best."""
+    """True if none that was chosen is more than tau below the k-th best."""
     means, chosen = true_means(source), np.atleast_1d(output)
     return bool(means[chosen].min() >= np.sort(means)[::-1][len(chosen) - 1] - params["tau"] - 1e-12)
 
 
 def best(scores: Scores, r: Randomness, *, tau: float, rho: float, delta: float, candidates: int) -> int:
-    """The number of the candidate with the largest noisy score."""
+    """Return the number of the candidate with the largest noisy score."""
     return int(choose(scores, strength(tau, rho, delta, candidates), r)[0])
 
 
 def choose_apart(first: Scores, second: Scores, *, tau: float, rho: float, delta: float, candidates: int) -> float:
-    """Pr over the noise that two scores have different best ones."""
+    """Return the probability over the noise that two scores have different best ones."""
     return choice_mismatch(first, second, strength(tau, rho, delta, candidates))
 
 
 def best_set(
     scores: Scores, r: Randomness, *, tau: float, rho: float, delta: float, candidates: int, top: int
 ) -> tuple[int, ...]:
-    """The numbers of the top k, sorted."""
+    """Return the numbers of the top k, sorted."""
     names = choose(scores, strength(tau, rho, delta, candidates, top), r, top=top)
     return tuple(sorted(map(int, names)))
 
@@ -201,7 +201,7 @@ def best_set(
 def choose_sets_apart(
     first: Scores, second: Scores, *, tau: float, rho: float, delta: float, candidates: int, top: int
 ) -> float:
-    """What the probability that two scores have different sets of the top k is at most."""
+    """Return what the probability that two scores have different sets of the top k is at most."""
     return top_mismatch(first, second, strength(tau, rho, delta, candidates, top), top)
 
 

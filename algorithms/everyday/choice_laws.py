@@ -27,7 +27,7 @@ SPREADS, MORE = 7.5, 12  # counts that are looked at, all but 1e-12 of them: tho
 
 
 def _law(size: int, p: float) -> tuple[Integers, Reals]:
-    """Counts that can occur, and how likely they are."""
+    """Return the counts that can occur, and how likely they are."""
     from scipy.stats import binom
 
     reach = SPREADS * math.sqrt(size * p * (1 - p)) + MORE
@@ -37,7 +37,7 @@ def _law(size: int, p: float) -> tuple[Integers, Reals]:
 
 
 def rho_of_bits(size: int, beta: float, candidates: int, p: float = 0.5) -> float:
-    """Of the best of K independent Bernoulli(p) columns."""
+    """Return rho of the best of K independent Bernoulli(p) columns."""
     counts, mass = _law(size, p)
     logs = beta * (counts / size - p)
     start, end = -logs[-1] - 30 - math.log(candidates), math.log(50) - logs[0]
@@ -57,14 +57,14 @@ def rho_of_bits(size: int, beta: float, candidates: int, p: float = 0.5) -> floa
 
 
 def _beyond(hazards: Reals, mass: Reals, d: int, step: float) -> Reals:
-    """Of i' with i' - d above all counts that occur: i < i' - d is certain."""
+    """Return the part of i' with i' - d above all counts that occur: i < i' - d is certain."""
     beyond = np.arange(len(mass) + d, len(mass)) if d < 0 else np.arange(0)
     times = hazards[:, -1:] * np.exp(step * (beyond - d - len(mass) + 1))
     return np.asarray(np.exp(-times) @ mass[beyond])
 
 
 def rho_of_opposites(size: int, beta: float, p: float = 0.5) -> float:
-    """Of the better of x and 1 - x: E|h - h'|, h = Pr[x is chosen] = 1 / (1 + exp(-beta (2 s - 1)))."""
+    """Return rho of the better of x and 1 - x: E|h - h'|, h = Pr[x is chosen] = 1 / (1 + exp(-beta (2 s - 1)))."""
     from scipy.special import expit
 
     counts, mass = _law(size, p)

@@ -74,13 +74,13 @@ def check_count(k: int) -> None:
 
 
 def rows_for(k: int, d: int, eps: float, rho: float, delta: float, sample_scale: float = 1.0) -> int:
-    """Those of the coreset."""
+    """Return the rows of the coreset."""
     check_count(k)
     return sample_size(d, eps, rho, delta, sample_scale)
 
 
 def plain_size(k: int, d: int, eps: float, delta: float) -> int:
-    """Rows for the same accuracy, at alpha = 1, without reproducibility: the best k of g^d middles on the sample.
+    """Return the rows for the same accuracy, at alpha = 1, without reproducibility: the best k of g^d middles.
 
     Some such centres have an rms within h = sqrt(d) / (2 g) of the best, and Hoeffding puts the costs of all g^(d k)
     sets that might be chosen, and of this one, within (eps - h)^2 / 2 of the truth.
@@ -93,7 +93,7 @@ def plain_size(k: int, d: int, eps: float, delta: float) -> int:
 
 
 def coin_tau(k: int, d: int, eps: float) -> float | None:
-    """Coins of 1/2 -+ this bias are decided by clusters; None where the reduction says nothing."""
+    """Return tau such that clusters decide coins of 1/2 -+ tau; None where the reduction says nothing."""
     check_parameters(d, eps)
     bits = int(k).bit_length()
     if bits > d:
@@ -104,13 +104,13 @@ def coin_tau(k: int, d: int, eps: float) -> float | None:
 
 
 def least_by_lemma(size: int, k: int, d: int, eps: float, delta: float) -> float | None:
-    """Lemma 7.2, for these coins."""
+    """Return Lemma 7.2's bound, for these coins."""
     tau = coin_tau(k, d, eps)
     return None if tau is None else coin_problem.least_by_lemma(size, tau, delta)
 
 
 def least_by_frontier(size: int, k: int, d: int, eps: float, delta: float) -> float | None:
-    """The exact limit, for these coins."""
+    """Return the exact limit, for these coins."""
     tau = coin_tau(k, d, eps)
     return None if tau is None else coin_problem.least_by_frontier(size, tau, delta)
 
@@ -131,12 +131,12 @@ def is_near_best(output: Reals, *, source: Any, r: Randomness, params: Mapping[s
 
 @functools.lru_cache(maxsize=64)
 def known_least(points: bytes, shape: tuple[int, int], weights: bytes, k: int) -> float | None:
-    """`least_cost` of a law, which every pair of an audit asks for."""
+    """Return `least_cost` of a law, which every pair of an audit asks for."""
     return least_cost(np.frombuffer(points).reshape(shape), np.frombuffer(weights), k)
 
 
 def centres_of(core: Cells, r: Randomness, *, k: int, d: int, eps: float) -> Reals:
-    """The centres of a coreset; both are decided by r, once the sample has said what is in which cell."""
+    """Return the centres of a coreset; r decides both, once the sample has said what is in which cell."""
     found = coreset_of(core, r.child("coreset"), d=d, eps=eps)
     return best_centres(found.points, found.weights, k, r.child("seeds"))
 
@@ -168,7 +168,7 @@ def r_clusters(
     delta: float = 0.05,
     sample_scale: float = 1.0,
 ) -> Reals:
-    """k centres in order, a row each; fewer where the points are in fewer places."""
+    """Return k centres in order, a row each; fewer where the points are in fewer places."""
     check_count(k)
     check_shares(rho, delta)
     return centres_of(count_cells(sample, r.child("core"), d=d, eps=eps), r.child("finish"), k=k, d=d, eps=eps)

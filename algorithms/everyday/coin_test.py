@@ -50,39 +50,39 @@ def check_coin(p0: float, eps: float) -> None:
 
 
 def least_size(p0: float, eps: float, rho: float, delta: float) -> int:
-    """Flips that are proved to be enough for rho."""
+    """Return the flips that are proved to be enough for rho."""
     check_coin(p0, eps)
     check_rates(rho, delta)
     return math.ceil(((GINI / 2 + rho * math.sqrt(2 * math.log(2 / delta))) / (rho * eps)) ** 2)
 
 
 def sample_size(p0: float, eps: float, rho: float, delta: float) -> int:
-    """Flips that are proved to be enough for a little less than rho."""
+    """Return the flips that are proved to be enough for a little less than rho."""
     check_rates(rho, delta)
     return least_size(p0, eps, AUDITABLE * rho, delta)
 
 
 def plain_size(p0: float, eps: float, delta: float) -> int:
-    """Flips that put |V - p0| on the right side of eps/2 but for delta (Hoeffding)."""
+    """Return the flips that put |V - p0| on the right side of eps/2 but for delta (Hoeffding)."""
     check_coin(p0, eps)
     check_rates(1.0, delta)
     return math.ceil(2 * math.log(2 / delta) / eps**2)
 
 
 def interval(p0: float, eps: float, rho: float, delta: float) -> tuple[float, float]:
-    """Where the critical value is, for the declared size."""
+    """Return the ends of the critical value, for the declared size."""
     a = math.sqrt(math.log(2 / delta) / (2 * sample_size(p0, eps, rho, delta)))
     return a, eps - a
 
 
 def promise(size: int, p0: float, eps: float, rho: float, delta: float) -> float:
-    """What the proof makes of rho at any size."""
+    """Return what the proof says that rho is at most at a size."""
     low, high = interval(p0, eps, rho, delta)
     return min(0.5, GINI / (2 * math.sqrt(max(size, 1))) / (high - low))
 
 
 def least_between(size: int, p0: float, p1: float, delta: float) -> float | None:
-    """What rho of any test of p0 against p1 is at least, if each is wrong with probability delta at most."""
+    """Return what rho of any test of p0 against p1 is at least, if each is wrong with probability delta at most."""
     if not 0 <= p0 < p1 <= 1:
         return None
     angle = math.asin(math.sqrt(p1)) - math.asin(math.sqrt(p0))
@@ -90,18 +90,18 @@ def least_between(size: int, p0: float, p1: float, delta: float) -> float | None
 
 
 def least_by_arcsine(size: int, p0: float, eps: float, delta: float) -> float | None:
-    """The same for either side, the larger."""
+    """Return the larger of these bounds for either side."""
     sides = (least_between(size, p0, p0 + eps, delta), least_between(size, 1 - p0, 1 - p0 + eps, delta))
     return max((side for side in sides if side is not None), default=None)
 
 
 def exact_rho(p: float, size: int, p0: float, low: float, high: float) -> float:
-    """E|h - h'| of |V - p0|, by the binomial law."""
+    """Return E|h - h'| of |V - p0|, by the binomial law."""
     return rho_of_law(*law_of_distance(p, size, p0), low, high)
 
 
 def law_of_distance(p: float, size: int, p0: float) -> tuple[Any, Any]:
-    """|V - p0| for every number of heads, and how likely that is."""
+    """Return |V - p0| for every number of heads, and how likely that is."""
     from scipy.stats import binom
 
     heads = np.arange(size + 1)
@@ -109,24 +109,24 @@ def law_of_distance(p: float, size: int, p0: float) -> tuple[Any, Any]:
 
 
 def mean_rejection(p: float, size: int, p0: float, low: float, high: float) -> float:
-    """How often p is rejected, on average over r; at p0 the mean level."""
+    """Return how often p is rejected, on average over r; at p0 the mean level."""
     values, masses = law_of_distance(p, size, p0)
     return float(masses @ acceptance_by_r(values, low, high))
 
 
 def decides(output: bool, *, source: Any, r: Any, params: Mapping[str, Any]) -> bool:
-    """Whether a decision is right: between p0 and what is eps away, either is."""
+    """True if a decision is right: between p0 and what is eps away, either is."""
     off = abs(source.expect() - params["p0"])
     return bool(1e-12 < off < params["eps"] - 1e-12 or output == (off > 1e-12))
 
 
 def rejects(heads: Heads, r: np.random.Generator, *, p0: float, eps: float, rho: float, delta: float) -> bool:
-    """Whether the share of heads is as far from p0 as the critical value."""
+    """True if the share of heads is as far from p0 as the critical value."""
     return abs(heads[0] / heads[1] - p0) >= random_threshold(r, *interval(p0, eps, rho, delta))
 
 
 def parted(first: Heads, second: Heads, *, p0: float, eps: float, rho: float, delta: float) -> float:
-    """How likely the critical value falls between two distances."""
+    """Return how likely the critical value falls between two distances."""
     x, y = (abs(heads / n - p0) for heads, n in (first, second))
     return float(threshold_mismatch(x, y, *interval(p0, eps, rho, delta)))
 

@@ -85,20 +85,19 @@ def check_parameters(a: Any, rho: float, delta: float, width: float, density: fl
 
 
 def covered(a: Any) -> float:
-    """1 - a."""
+    """Return 1 - a, exactly as it was typed."""
     return conformal_rank(10**18 - 1, a) / 10**18
 
 
 def sample_size(a: Any, rho: float, delta: float, width: float, density: float, slack: float, step: float) -> int:
-    """Scores from which on rho and delta are kept; the coverage is at any number of them."""
+    """Return the scores from which on rho and delta are kept; the coverage is kept at any number of them."""
     check_parameters(a, rho, delta, width, density, slack, step)
     for_rho = rank_size(rho, p=covered(a), slack=slack, cell=density * width, step=density * step)
     return max(for_rho, plain_size(a, delta, slack))
 
 
 def measured_size(law: Any, a: Any, rho: float, delta: float, width: float, slack: float) -> int:
-    """Scores at which a finite threshold keeps the exact rho on one law, listed with its values and weights, and delta
-    on all of them."""
+    """Return the scores at which a finite threshold keeps the exact rho on one law, and delta on all of them."""
 
     def keeps(n: int) -> bool:
         k = conformal_rank(n, a)
@@ -110,41 +109,41 @@ def measured_size(law: Any, a: Any, rho: float, delta: float, width: float, slac
 
 
 def plain_size(a: Any, delta: float, slack: float) -> int:
-    """Scores from which on S_(k) covers at least 1 - a - slack but for a share delta."""
+    """Return the scores from which on S_(k) covers at least 1 - a - slack but for a share delta."""
     return rank_tail_size(delta, p=covered(a), slack=slack)
 
 
 def promise(size: int, a: Any, width: float, density: float, slack: float, step: float) -> float:
-    """What the proof makes of rho at any size."""
+    """Return what the proof says that rho is at most at a size."""
     rank = conformal_rank(size, a)
     return rank_mismatch(size, rank, p=covered(a), slack=slack, cell=density * width, step=density * step)
 
 
 def over_coverage(size: int, a: Any, width: float, density: float) -> float:
-    """What E F(A(s; r)) exceeds 1 - a by at most, where scores have no ties, and `density` at most near S_(k)."""
+    """Return by how much E F(A(s; r)) exceeds 1 - a at most, without ties and with `density` at most near S_(k)."""
     return conformal_rank(size, a) / (size + 1) - covered(a) + density * width / 2
 
 
 def covers(output: float, *, source: Any, r: np.random.Generator, params: Mapping[str, Any]) -> bool:
-    """Whether a threshold covers at least 1 - a - slack."""
+    """True if a threshold covers at least 1 - a - slack."""
     law = source.law()
     return bool(law.weights[law.values <= output].sum() >= covered(params["a"]) - params["slack"] - 1e-12)
 
 
 def order_statistic(sample: Sample, *, a: Any) -> float:
-    """S_(k)."""
+    """Return S_(k)."""
     rows = Sample.of(sample)
     k = conformal_rank(rows.size, a)
     return math.inf if k > rows.size else kth_smallest(rows, k)
 
 
 def to_point_above(s: float, r: np.random.Generator, *, width: float) -> float:
-    """The least point of the grid that is not below S_(k)."""
+    """Return the least point of the grid that is not below S_(k)."""
     return s if math.isinf(s) else float(up_to_grid(s, r.random(), width))
 
 
 def at_two_points(s1: float, s2: float, *, width: float) -> float:
-    """Pr over the offset that a point of the grid is between them."""
+    """Return the probability over the offset that a point of the grid is between them."""
     return 0.0 if s1 == s2 else grid_mismatch(s1, s2, width)
 
 
@@ -174,6 +173,6 @@ def r_conformal(
     slack: float = 0.02,
     step: float = 1.0,
 ) -> float:
-    """The threshold that a new score is at most but for a share a, of scores that are the sample's rows."""
+    """Return the threshold that a new score is at most but for a share a; scores are the sample's rows."""
     check_parameters(a, rho, delta, width, density, slack, step)
     return to_point_above(order_statistic(sample, a=a), r, width=width)

@@ -88,18 +88,18 @@ def check_shares(rho: float, delta: float) -> None:
 
 
 def factor(d: int) -> float:
-    """alpha: how far from the best of a coreset its clusters may cost; on a line they are the best."""
+    """Return alpha, how far from the best of a coreset its clusters may cost; on a line they are the best."""
     return 1.0 if d == 1 else 2.0
 
 
 def spread(cells: int) -> float:
-    """g times sqrt(n)."""
+    """Return g times sqrt(n)."""
     return math.sqrt(4 * (cells - 0.5) / math.pi)
 
 
 @dataclass(frozen=True, slots=True)
 class TreePlan:
-    """How fine a tree is."""
+    """How fine a tree is, and how wide its weights are."""
 
     d: int
     depth: int
@@ -108,43 +108,43 @@ class TreePlan:
 
     @property
     def leaves(self) -> int:
-        """M, at most."""
+        """Return M, the most leaves that there can be."""
         return cells_of_level(self.depth, self.d)
 
     @property
     def parts(self) -> tuple[float, float]:
-        """Of rho sqrt(n): the tree's, and the masses'."""
+        """Return the tree's part of rho sqrt(n), and the masses'."""
         levels = range(1, self.depth)
         tree = sum(diagonal(level, self.d) * spread(cells_of_level(level, self.d)) for level in levels) / self.eta
         return tree, spread(self.leaves) / self.width
 
     def promise(self, size: int) -> float:
-        """What rho is at most."""
+        """Return what rho is at most."""
         few = 1.0 if size >= self.leaves**2 else math.sqrt(math.pi / 2)
         return min(1.0, few * sum(self.parts) / math.sqrt(max(size, 1)))
 
     def error(self, size: int, delta: float) -> float:
-        """What a root mean squared distance is off by at most, but for delta; see `clusters`."""
+        """Return what a root mean squared distance is off by at most."""
         strayed = math.sqrt((self.leaves - 1) / size) + math.sqrt(2 * math.log(1 / delta) / size)
         return error(rounding(self.eta, self.d, self.depth), self.leaves * self.width, strayed, self.d)
 
 
 def error(rounded: float, mass: float, strayed: float, d: int) -> float:
-    """By how far points move, squared, in the mean; by what masses are rounded; by what the sample strays."""
+    """Return what a root mean squared distance is off by at most."""
     root = math.sqrt(factor(d))
     return (1 + root) * math.sqrt(rounded + d * strayed / 8) + root * math.sqrt(d * (mass + strayed))
 
 
 @functools.cache
 def plan_for(d: int, eps: float) -> TreePlan:
-    """The depth and eta that take the fewest rows."""
+    """Return the plan whose depth and eta take the fewest rows."""
     check_parameters(d, eps)
     tried = (plan_at(d, eps, depth, 2.0**-j) for depth in range(1, min(12, MOST_BITS // d) + 1) for j in range(80))
     return min((plan for plan in tried if plan), key=lambda plan: sum(plan.parts))
 
 
 def plan_at(d: int, eps: float, depth: int, eta: float) -> TreePlan | None:
-    """Where there is something of eps left for the masses."""
+    """Return the plan of a depth and eta; None where nothing of eps is left for the masses."""
     left = eps - error(rounding(eta, d, depth), 0.0, 0.0, d)
     if left <= 0:
         return None
@@ -152,7 +152,7 @@ def plan_at(d: int, eps: float, depth: int, eta: float) -> TreePlan | None:
 
 
 def sample_size(d: int, eps: float, rho: float, delta: float, sample_scale: float = 1.0) -> int:
-    """Rows for rho and for delta, times the scale."""
+    """Return the rows for rho and for delta, times the scale."""
     check_shares(rho, delta)
     plan = plan_for(d, eps)
     least = max(plan.leaves**2, math.ceil((sum(plan.parts) / rho) ** 2))
@@ -160,7 +160,7 @@ def sample_size(d: int, eps: float, rho: float, delta: float, sample_scale: floa
 
 
 def promise(size: int, d: int, eps: float) -> float:
-    """What the proof makes of rho at any size."""
+    """Return what the proof says that rho is at most at a size."""
     return plan_for(d, eps).promise(size)
 
 
@@ -173,7 +173,7 @@ class Coreset(NamedTuple):
 
 
 def count_cells(sample: Sample, r: Randomness, *, d: int, eps: float) -> Cells:
-    """The rows by cell of a shifted tree."""
+    """Return the rows by cell of a shifted tree."""
     plan, shift = plan_for(d, eps), r.child("shift").random(d)
     rows = Sample.of(sample)
     if not rows.size:
@@ -183,7 +183,7 @@ def count_cells(sample: Sample, r: Randomness, *, d: int, eps: float) -> Cells:
 
 
 def coreset_of(core: Cells, r: Randomness, *, d: int, eps: float) -> Coreset:
-    """Leaves by a threshold, weights by an offset, both from r; what has no weight is left out."""
+    """Return leaves by a threshold and weights by an offset, both from r; what has no weight is left out."""
     plan = plan_for(d, eps)
     threshold, u = random_threshold(r.child("threshold"), 0.0, plan.eta), r.child("masses").random()
     leaves = leaves_of(core, threshold)
@@ -198,8 +198,11 @@ def with_weight(leaves: Leaves, weights: Integers, shift: Reals) -> Coreset:
 
 
 def coresets_apart(first: Cells, second: Cells, *, d: int, eps: float) -> float:
-    """Pr over threshold and offset that two coresets differ: the tree is the same between neighbouring scores, and a
-    leaf that only one of the trees has is one of no points in the other."""
+    """Return the probability over threshold and offset that two coresets differ.
+
+    The tree is the same between neighbouring scores, and a leaf that only one of the trees has is one of no points in
+    the other.
+    """
     plan = plan_for(d, eps)
     found = np.concatenate([first.scores.ravel(), second.scores.ravel(), [0.0, plan.eta]])
     ends = np.unique(found[found <= plan.eta])
@@ -208,7 +211,7 @@ def coresets_apart(first: Cells, second: Cells, *, d: int, eps: float) -> float:
 
 
 def weights_apart(first: Cells, second: Cells, width: float, threshold: float) -> float:
-    """Pr over the offset that weights differ, at one threshold."""
+    """Return the probability over the offset that weights differ, at one threshold."""
     both = [leaves_of(side, threshold) for side in (first, second)]
     every = np.union1d(*(leaves.names for leaves in both))
     table = np.zeros((2, len(every)))
@@ -238,14 +241,17 @@ def r_coreset(
     delta: float = 0.05,
     sample_scale: float = 1.0,
 ) -> Coreset:
-    """A few weighted points that stand for all, to cluster as one likes."""
+    """Return a few weighted points that stand for all, to cluster as one likes."""
     check_shares(rho, delta)
     return coreset_of(count_cells(sample, r.child("core"), d=d, eps=eps), r.child("finish"), d=d, eps=eps)
 
 
 def hard_source(d: int, eps: float) -> str:
-    """As many cells of level L as there can be, wherever they lie, all of nearly the same mass: a point at each corner
-    of a grid of their side, with masses that are spread evenly modulo w, so that no two weights change together."""
+    """Return a source with as many cells of level L as there can be, all of nearly the same mass.
+
+    It has a point at each corner of a grid of their side, with masses that are spread evenly modulo w, so that no two
+    weights change together.
+    """
     plan = plan_for(d, eps)
     ticks = np.linspace(0.0, 1.0, 2 ** (plan.depth - 1) + 1).tolist()
     masses = (1 / plan.leaves + plan.width * ((np.arange(plan.leaves) + 0.5) / plan.leaves - 0.5)).tolist()

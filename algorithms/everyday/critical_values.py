@@ -58,7 +58,7 @@ def check_rates(rho: float, delta: float) -> None:
 
 
 def rho_of_law(values: Any, masses: Any, low: float, high: float) -> float:
-    """E|h(T) - h(T')| of a discrete T."""
+    """Return E|h(T) - h(T')| of a discrete T."""
     order = np.argsort(values)
     h = np.clip((np.asarray(values, dtype=float)[order] - low) / (high - low), 0, 1)
     below = np.cumsum(np.asarray(masses, dtype=float)[order])[:-1]
@@ -66,7 +66,7 @@ def rho_of_law(values: Any, masses: Any, low: float, high: float) -> float:
 
 
 def rho_of_cdf(cdf: Callable[[Floats], Any], low: float, high: float, *, pieces: int = 16) -> float:
-    """E|h(T) - h(T')| of a T with a smooth distribution function, by quadrature."""
+    """Return E|h(T) - h(T')| of a T with a smooth distribution function, by quadrature."""
 
     def parted(c: Floats) -> Any:
         below = np.asarray(cdf(c))
@@ -76,7 +76,7 @@ def rho_of_cdf(cdf: Callable[[Floats], Any], low: float, high: float, *, pieces:
 
 
 def mean_over(fn: Callable[[Floats], Any], low: float, high: float, *, pieces: int = 16) -> float:
-    """The mean of a smooth function over [low, high]: Gauss and Legendre's 24 points in each piece."""
+    """Return the mean of a smooth function over [low, high]: Gauss and Legendre's 24 points in each piece."""
     nodes, weights = np.polynomial.legendre.leggauss(24)
     starts = np.linspace(low, high, pieces, endpoint=False)
     points = starts[:, None] + (nodes + 1) / 2 * (high - low) / pieces
@@ -84,24 +84,24 @@ def mean_over(fn: Callable[[Floats], Any], low: float, high: float, *, pieces: i
 
 
 def acceptance_by_r(values: Any, low: float, high: float) -> Floats:
-    """h: how likely a statistic reaches the critical value."""
+    """Return h, how likely a statistic reaches the critical value."""
     return np.asarray(np.clip((np.asarray(values, dtype=float) - low) / (high - low), 0, 1))
 
 
 def spread_bound(spread: float, width: float) -> float:
-    """What rho is at most where T deviates by `spread`."""
+    """Return what rho is at most where T deviates by `spread`."""
     return min(0.5, GINI * spread / width)
 
 
 def upper_end(rho: float, low: float, mean: Of, spread: Of, most: float) -> float | None:
-    """high, of the least x* up to `most`; None where there is none: the spread grows too fast for this rho."""
+    """Return high, of the least x* up to `most`; None where the spread grows too fast for this rho."""
     k = math.sqrt(2 / rho - 1)
     end = first_from(lambda x: mean(x) - low - (k + GINI / rho) * spread(x), most)
     return None if end is None else low + GINI * spread(end) / rho
 
 
 def proved_rho(low: float, high: float, mean: Of, spread: Of, most: float) -> float:
-    """What rho is at most at every x in [0, most], by the lesser of the two bounds."""
+    """Return what rho is at most at every x in [0, most], by the lesser of the two bounds."""
 
     def excess(x: float) -> float:
         d = mean(x) - high
@@ -112,7 +112,7 @@ def proved_rho(low: float, high: float, mean: Of, spread: Of, most: float) -> fl
 
 
 def levels(tail: Tail, low: float, high: float) -> Levels:
-    """Both, of a statistic with a smooth law."""
+    """Return both levels of a statistic with a smooth law."""
     return Levels(mean_over(tail, low, high, pieces=64), float(tail(low)))
 
 
@@ -125,8 +125,10 @@ def critical_interval(
     *,
     least: float = 0.0,
 ) -> tuple[float, float] | None:
-    """[low, high]: from the usual critical value on, or from where the mean is alpha (from `least`, where it is less
-    even then); None if none fits."""
+    """Return [low, high], from the usual critical value on, or from where the mean level is alpha; None if none fits.
+
+    Where the mean level is below alpha even from `least` on, it starts there.
+    """
 
     def mean_level(low: float) -> float:
         high = upper(low)
@@ -140,7 +142,7 @@ def critical_interval(
 
 
 def first_from(fn: Of, most: float) -> float | None:
-    """A point of [0, most] from which a function that changes sign once is not negative, hardly too far."""
+    """Return a point of [0, most] from which a function that changes sign once is not negative, hardly too far."""
     start, end = 0.0, most
     if fn(start) >= 0:
         return start

@@ -74,38 +74,38 @@ class Design:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What of the null law the statistic and its spread are made of."""
+    """What the statistic and its spread take from the null law."""
 
     q: Floats
     w: Floats
 
     @property
     def most(self) -> float:
-        """g."""
+        """Return g, the largest 1 / w_i."""
         return float(1 / self.w.min())
 
     @property
     def at_null(self) -> float:
-        """Q."""
+        """Return Q."""
         return float(((self.q / self.w) ** 2).sum())
 
     def far(self, eps: float) -> float:
-        """What D is at least, at distance eps."""
+        """Return what D is at least, at distance eps."""
         return float(4 * eps**2 / self.w.sum())
 
     def furthest(self) -> float:
-        """What D is at most: all of p on one value."""
+        """Return what D is at most: all of p on one value."""
         return float(((1 - self.q) ** 2 / self.w + (self.q**2 / self.w).sum()).max())
 
     def spread(self, rows: float, d: float) -> float:
-        """s(D)."""
+        """Return s(D)."""
         first = 4 * (d + math.sqrt(self.most) * d**1.5) / rows
         second = 2 * (math.sqrt(self.at_null) + math.sqrt(self.most * d)) ** 2 / (rows * (rows - 1))
         return math.sqrt(first + second)
 
 
 def law_of(null: Null) -> tuple[float, ...]:
-    """The null law; a number K stands for the uniform one on K values."""
+    """Return the null law; a number K stands for the uniform one on K values."""
     if isinstance(null, int):
         return (1 / max(null, 1),) * null
     return tuple(null)
@@ -126,7 +126,7 @@ def _weights(null: tuple[float, ...]) -> Weights:
 
 
 def design(null: Null, eps: float, rho: float, delta: float) -> Design:
-    """The least number of rows that the proof takes for rho, and the interval that goes with it."""
+    """Return the least number of rows that the proof takes for rho, and the interval that goes with it."""
     check_rates(rho, delta)
     one = weights_of(null)
     if not 0 < eps < 1 - one.q.min() + 1e-12:
@@ -144,7 +144,7 @@ def _design(null: tuple[float, ...], eps: float, rho: float, delta: float) -> De
 
 
 def _ends(one: Weights, rows: int, eps: float, rho: float, delta: float) -> tuple[float, float] | None:
-    """low and high for so many rows; None where they do not fit below what is eps away."""
+    """Return low and high for so many rows; None where they do not fit below what is eps away."""
     far, rare = one.far(eps), math.sqrt(1 / delta - 1)
     low = rare * one.spread(rows, 0.0)
     high = upper_end(rho, low, lambda d: d, lambda d: one.spread(rows, d), one.furthest())
@@ -152,24 +152,24 @@ def _ends(one: Weights, rows: int, eps: float, rho: float, delta: float) -> tupl
 
 
 def auditable(null: Null, eps: float, rho: float, delta: float) -> Design:
-    """For a little less than rho, since no audit can tell rho from rho."""
+    """Return the design for a little less than rho, since no audit can tell rho from rho."""
     check_rates(rho, delta)
     return design(null, eps, AUDITABLE * rho, delta)
 
 
 def interval(null: Null, eps: float, rho: float, delta: float) -> tuple[float, float]:
-    """Of the critical value."""
+    """Return the ends of the critical value."""
     made = auditable(null, eps, rho, delta)
     return made.low, made.high
 
 
 def sample_size(null: Null, eps: float, rho: float, delta: float) -> int:
-    """Rows that are proved to be enough for a little less than rho."""
+    """Return the rows that are proved to be enough for a little less than rho."""
     return auditable(null, eps, rho, delta).rows
 
 
 def plain_size(null: Null, eps: float, delta: float) -> int:
-    """Rows for the same errors with a critical value that is fixed: it has to fit between low and high of one point."""
+    """Return the rows for the same errors with a fixed critical value."""
     check_rates(1.0, delta)
     one, rare = weights_of(null), math.sqrt(1 / delta - 1)
     far = one.far(eps)
@@ -177,7 +177,7 @@ def plain_size(null: Null, eps: float, delta: float) -> int:
 
 
 def promise(size: int, null: Null, eps: float, rho: float, delta: float) -> float | None:
-    """What the proof makes of rho at any size, with the interval of the declared one."""
+    """Return what the proof says that rho is at most at a size, with the interval of the declared one."""
     if size < 2:
         return None
     one = weights_of(null)
@@ -185,7 +185,7 @@ def promise(size: int, null: Null, eps: float, rho: float, delta: float) -> floa
 
 
 def least_by_a_coin(size: int, null: Null, eps: float, delta: float) -> float | None:
-    """A test of q is a test of the coin "is the row in A?", for any set A of values: its rows can be made from flips.
+    """Return the bound of the coin "is the row in A?", for a set A of values: a test of q tests that coin.
 
     The best is an A of probability near (1 - eps) / 2; here the first values of the null law, in their order.
     """
@@ -198,18 +198,18 @@ def least_by_a_coin(size: int, null: Null, eps: float, delta: float) -> float | 
 
 
 def poisson_mean(size: int) -> float:
-    """How many rows to ask for on average, so that `size` are hardly ever too few."""
+    """Return how many rows to ask for on average, so that `size` are hardly ever too few."""
     return (math.sqrt(size + 3) - 3) ** 2
 
 
 def poisson_size(null: Null, eps: float, rho: float, delta: float) -> int:
-    """Rows on offer, of which as many as a fixed number would be are asked for on average."""
+    """Return the rows on offer; on average as many are asked for as a fixed number would be."""
     rows = sample_size(null, eps, rho, delta)
     return math.ceil(rows + 6 * math.sqrt(rows) + 6)
 
 
 def poisson_promise(size: int, null: Null, eps: float, rho: float, delta: float) -> float | None:
-    """As with a fixed number, and that there are too few in one of two runs."""
+    """Return the bound of a fixed number of rows, and the chance that one of two runs has too few."""
     if size < 40:
         return None
     one = weights_of(null)
@@ -221,7 +221,7 @@ def poisson_promise(size: int, null: Null, eps: float, rho: float, delta: float)
 
 
 def counted(sample: Any, null: Null) -> tuple[Floats, int]:
-    """How often each of 0 .. K-1 occurs, and how many rows there are."""
+    """Return how often each of 0 .. K-1 occurs, and how many rows there are."""
     rows, k = Sample.of(sample), len(law_of(null))
     values, counts = rows.counts()
     strange = [value for value in values.tolist() if value not in range(k)]
@@ -233,7 +233,7 @@ def counted(sample: Any, null: Null) -> tuple[Floats, int]:
 
 
 def distance(sample: Sample, *, null: Null) -> float:
-    """U."""
+    """Return U."""
     counts, n = counted(sample, null)
     if n < 2:
         raise ValueError(f"{n} rows say nothing of a distance: take at least two")
@@ -243,7 +243,7 @@ def distance(sample: Sample, *, null: Null) -> float:
 
 
 def poisson_distance(sample: Sample, *, null: Null) -> float:
-    """The statistic of a Poisson number of rows, which the sample draws."""
+    """Return the statistic of a Poisson number of rows, which the sample draws."""
     rows = Sample.of(sample)
     n = poisson_mean(rows.size)
     counts, _ = counted(rows.poisson(n), null)
@@ -252,12 +252,12 @@ def poisson_distance(sample: Sample, *, null: Null) -> float:
 
 
 def rejects(core: float, r: np.random.Generator, *, null: Null, eps: float, rho: float, delta: float) -> bool:
-    """Whether a distance reaches the critical value."""
+    """True if a distance reaches the critical value."""
     return core >= random_threshold(r, *interval(null, eps, rho, delta))
 
 
 def parted(first: float, second: float, *, null: Null, eps: float, rho: float, delta: float) -> float:
-    """How likely the critical value falls between two distances."""
+    """Return how likely the critical value falls between two distances."""
     return float(threshold_mismatch(first, second, *interval(null, eps, rho, delta)))
 
 
@@ -265,7 +265,7 @@ def parted(first: float, second: float, *, null: Null, eps: float, rho: float, d
 
 
 def exact_law(p: Sequence[float], null: Null, size: int, grain: float, span: float, *, poisson: bool = False) -> Any:
-    """The statistic's values and masses for rows of p; span is how far it reaches, grain what it is rounded to."""
+    """Return the statistic's values and masses for rows of p, rounded to `grain`; `span` is how far it reaches."""
     one, n = weights_of(null), poisson_mean(size) if poisson else size
     base = float((one.q / one.w).min())
     cells: list[Cell] = []
@@ -287,7 +287,7 @@ def exact_rho(
     poisson: bool = False,
     grain: float | None = None,
 ) -> float:
-    """E|h(U) - h(U')| by the law of U: exactly where its values are multiples of the grain, else within K grain / w.
+    """Return E|h(U) - h(U')| by the law of U, exact where its values are multiples of the grain.
 
     Without a grain that is exact for uniform null laws and few rows, else within 1e-4.
     """
@@ -304,7 +304,7 @@ def exact_rho(
 
 
 def heavy_source(null: Null, d: float) -> tuple[float, ...]:
-    """The law with D = d that has its excess on one value, the rarest: where the statistic spreads the most."""
+    """Return the law with D = d that has its excess on the rarest value, where the statistic spreads the most."""
     one = weights_of(null)
     i = int(np.argmin(one.q))
     towards = np.eye(len(one.q))[i] - one.q
@@ -313,7 +313,7 @@ def heavy_source(null: Null, d: float) -> tuple[float, ...]:
 
 
 def tells(output: bool, *, source: Any, r: Any, params: Mapping[str, Any]) -> bool:
-    """Whether a decision is right: between the null law and what is eps away, either is."""
+    """True if a decision is right: between the null law and what is eps away, either is."""
     q, law = weights_of(params["null"]).q, source.law().distinct()
     p = np.zeros(len(q))
     p[np.asarray(law.values).astype(int)] = law.weights

@@ -35,7 +35,7 @@ TAIL = 9.0  # deviations of a count beyond which it is never: less than 1e-17
 
 
 def law_of_sum(cells: Sequence[Cell], grain: float, span: float, rows: int | None = None) -> tuple[Floats, Floats]:
-    """Values of sum_i a_i N_i^2 + b_i N_i, ascending, and their masses; `rows` is N where it is fixed."""
+    """Return the values of sum_i a_i N_i^2 + b_i N_i, ascending, and their masses; `rows` is N where it is fixed."""
     from scipy.fft import fft, ifft, next_fast_len
 
     length = next_fast_len(math.ceil(span / grain) + 1)
@@ -53,7 +53,7 @@ def law_of_sum(cells: Sequence[Cell], grain: float, span: float, rows: int | Non
 
 
 def _phases(rows: int | None) -> list[tuple[float, complex]]:
-    """t_k and what it counts for; those of k and Y - k are conjugates, and one of them stands for both."""
+    """Return each t_k and its weight; those of k and Y - k are conjugates, and one of them stands for both."""
     if rows is None:
         return [(0.0, 1.0 + 0j)]
     y = 2 * math.ceil(5 * math.sqrt(rows) + 10)
@@ -62,7 +62,7 @@ def _phases(rows: int | None) -> list[tuple[float, complex]]:
 
 
 def _table(cell: Cell, grain: float) -> tuple[Floats, npt.NDArray[np.int64], Floats]:
-    """The counts that occur, their scores in grains, and their masses."""
+    """Return the counts that occur, their scores in grains, and their masses."""
     from scipy.special import gammaln, xlogy
 
     mean, a, b = cell
@@ -73,7 +73,7 @@ def _table(cell: Cell, grain: float) -> tuple[Floats, npt.NDArray[np.int64], Flo
 
 
 def _in_order(masses: Floats, cells: Sequence[Cell], grain: float, rows: int | None) -> tuple[Floats, Floats]:
-    """Steps modulo the length become those nearest to the statistic's mean."""
+    """Move steps modulo the length to those nearest to the statistic's mean."""
     length = len(masses)
     middle = round(_mean(cells, rows) / grain)
     steps = np.arange(length) + middle - length // 2
@@ -81,6 +81,6 @@ def _in_order(masses: Floats, cells: Sequence[Cell], grain: float, rows: int | N
 
 
 def _mean(cells: Sequence[Cell], rows: int | None) -> float:
-    """E of the sum; N_i has the variance of a binomial count where the rows are fixed."""
+    """Return the mean of the sum; N_i has the variance of a binomial count where the rows are fixed."""
     squares = (mean**2 + mean - (mean**2 / rows if rows else 0.0) for mean, _, _ in cells)
     return math.fsum(a * square + b * mean for square, (mean, a, b) in zip(squares, cells, strict=True))

@@ -70,17 +70,17 @@ def check_parameters(d: int, eps: float, eta: float) -> None:
 
 
 def spacing(d: int, eps: float) -> float:
-    """w."""
+    """Return w."""
     return eps * (2 * d + 2) / (2 * d + 1)
 
 
 def reach(d: int, eps: float) -> float:
-    """How close the means must be to their biases."""
+    """Return how close the means must be to their biases."""
     return eps / (2 * d + 1)
 
 
 def sample_size(d: int, eps: float, eta: float, sample_scale: float = 1.0) -> int:
-    """Rows that the guarantee asks for, times the scale."""
+    """Return the rows that the guarantee asks for, times the scale."""
     check_parameters(d, eps, eta)
     if not 0 < sample_scale < math.inf:
         raise ValueError(f"sample_scale={sample_scale!r} must be above 0: the share of the size, e.g. 1.0")
@@ -88,12 +88,12 @@ def sample_size(d: int, eps: float, eta: float, sample_scale: float = 1.0) -> in
 
 
 def plain_size(d: int, eps: float, eta: float) -> int:
-    """Rows after which the plain means are within eps but for eta (Hoeffding, and a sum over the coins)."""
+    """Return the rows after which the plain means are within eps but for eta (Hoeffding, and a sum over the coins)."""
     return math.ceil(math.log(2 * d / eta) / (2 * eps**2))
 
 
 def in_largest_gap(x: Floats) -> npt.NDArray[np.int64]:
-    """The integer vectors that points, along the last axis, are rounded to: cut in the first of the largest gaps."""
+    """Return the integer vectors that points are rounded to, along the last axis: cut in the first largest gap."""
     down = np.floor(x)
     parts = x - down
     ends = np.sort(np.concatenate([parts, np.ones_like(x[..., :1])], axis=-1), axis=-1)
@@ -103,19 +103,19 @@ def in_largest_gap(x: Floats) -> npt.NDArray[np.int64]:
 
 
 def to_list(means: Floats, eps: float) -> Floats:
-    """Means to the vectors of the list, no further than [0, 1]."""
+    """Round means to the vectors of the list, no further than [0, 1]."""
     w = spacing(means.shape[-1], eps)
     return np.clip(np.round(in_largest_gap(means / w) * w, 12), 0.0, 1.0)
 
 
 def to_grid(means: Floats, eps: float) -> Floats:
-    """Each mean to the nearest point of a grid that is as wide as the same accuracy allows."""
+    """Round each mean to the nearest point of a grid that is as wide as the same accuracy allows."""
     w = 2 * (eps - reach(means.shape[-1], eps))
     return np.clip(np.round(np.round(means / w) * w, 12), 0.0, 1.0)
 
 
 def masses(biases: Sequence[float], n: int, eps: float, rounding: Any = to_list) -> dict[tuple[float, ...], float]:
-    """The exact law of the output with independent coins: every number of heads that is not too rare, rounded."""
+    """Return the exact law of the output with independent coins, over the numbers of heads that are not too rare."""
     laws = [_heads(n, b) for b in biases]
     heads = np.stack(np.meshgrid(*(k for k, _ in laws), indexing="ij"), axis=-1).reshape(-1, len(laws))
     chances = np.ones(1)
@@ -132,7 +132,7 @@ def masses(biases: Sequence[float], n: int, eps: float, rounding: Any = to_list)
 
 
 def _heads(n: int, b: float) -> tuple[Floats, Floats]:
-    """Numbers of heads and their probabilities."""
+    """Return the numbers of heads and their probabilities."""
     from scipy.special import gammaln, xlog1py, xlogy
 
     spread = _SPREADS * math.sqrt(n * b * (1 - b)) + _SPREADS
@@ -142,12 +142,12 @@ def _heads(n: int, b: float) -> tuple[Floats, Floats]:
 
 
 def outside(law: Mapping[tuple[float, ...], float], length: int) -> float:
-    """The mass outside the most frequent outputs, of which there are `length`."""
+    """Return the mass outside the most frequent outputs, of which there are `length`."""
     return math.fsum(sorted(law.values())[: max(0, len(law) - length)])
 
 
 def within_eps(output: Sequence[float], *, source: Any, r: Randomness, params: Mapping[str, Any]) -> bool:
-    """Whether every estimate is within eps of its bias."""
+    """True if every estimate is within eps of its bias."""
     biases = [source.expect(lambda rows, i=i: rows[:, i]) for i in range(len(output))]
     return all(abs(found - b) <= params["eps"] + 1e-12 for found, b in zip(output, biases, strict=True))
 
@@ -183,7 +183,7 @@ def declared_source(d: int) -> str:
 def list_of_biases(
     sample: Sample, r: Randomness, *, d: int = 2, eps: float = 0.1, eta: float = 0.1, sample_scale: float = 1.0
 ) -> tuple[float, ...]:
-    """The biases of d coins, one of d + 1 vectors but for a mass eta."""
+    """Estimate the biases of d coins by one of d + 1 vectors, but for a mass eta."""
     check_parameters(d, eps, eta)
     return tuple(to_list(means_of(Sample.of(sample), d), eps).tolist())
 
@@ -202,6 +202,6 @@ def list_of_biases(
 def biases_on_a_grid(
     sample: Sample, r: Randomness, *, d: int = 2, eps: float = 0.1, eta: float = 0.1, sample_scale: float = 1.0
 ) -> tuple[float, ...]:
-    """The same by plain rounding: 2^d outputs where the cells of its grid meet."""
+    """Estimate them by plain rounding: 2^d outputs where the cells of its grid meet."""
     check_parameters(d, eps, eta)
     return tuple(to_grid(means_of(Sample.of(sample), d), eps).tolist())

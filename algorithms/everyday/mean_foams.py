@@ -48,19 +48,19 @@ def check_dimension(d: int) -> None:
 
 
 def sample_size(eps: float, rho: float, delta: float, sigma: float, d: int, sample_scale: float = 1.0) -> int:
-    """Rows for foams, times the scale."""
+    """Return the rows for foams, times the scale."""
     check_dimension(d)
     return scaled(by_foams(eps, rho, delta, sigma, d).rows, sample_scale)
 
 
 def promise(size: int, eps: float, rho: float, delta: float, sigma: float, d: int) -> float:
-    """What the proof makes of rho at any size; the foam stays what it is."""
+    """Return what the proof says that rho is at most at a size; the foam stays what it is."""
     width = by_foams(eps, rho, delta, sigma, d).width
     return min(1.0, FOAM * math.sqrt(2 * d / max(size, 1)) * sigma / width)
 
 
 def to_foam(t: Reals, r: Randomness, *, eps: float, rho: float, delta: float, sigma: float, d: int) -> Reals:
-    """The middle of T's cell."""
+    """Return the middle of T's cell."""
     check_dimension(d)
     width = by_foams(eps, rho, delta, sigma, d).width
     whole, into = np.divmod(check_cells(t, width), width)
@@ -68,12 +68,12 @@ def to_foam(t: Reals, r: Randomness, *, eps: float, rho: float, delta: float, si
 
 
 def foam_parts(t1: Reals, t2: Reals, *, eps: float, rho: float, delta: float, sigma: float, d: int) -> float:
-    """What the probability that two means are rounded apart is at most."""
+    """Return what the probability that two means are rounded apart is at most."""
     return min(1.0, FOAM * float(np.linalg.norm(t1 - t2)) / by_foams(eps, rho, delta, sigma, d).width)
 
 
 def foam_parted(x: float, y: float, *, steps: int = 20_000) -> float:
-    """Pr[R(x) != R(y)] in one dimension, by the midpoint rule over Z."""
+    """Return Pr[R(x) != R(y)] in one dimension, by the midpoint rule over Z."""
     z = (np.arange(steps) + 0.5) / steps
     fx, fy = (2 * np.sin(np.pi * (point + z)) ** 2 for point in (x, y))
     together = np.floor(x + z) == np.floor(y + z)

@@ -60,7 +60,7 @@ HARD, TALL = (0.000656, 0.000656), 39  # hard_bias(m) at the defaults, and what 
 
 
 def hard_source(d: int) -> str:
-    """Rare tall coins: two that are independent, one, or more of which a row has one at most."""
+    """Return rare tall coins: two that are independent, one, or more of which a row has one at most."""
     if d == 1:
         return f"pmf({{0: {1 - HARD[0]!r}, {TALL}: {HARD[0]!r}}})"
     if d == len(HARD):
@@ -70,7 +70,7 @@ def hard_source(d: int) -> str:
 
 
 def group_reach(k: int, delta: float) -> float:
-    """c: the median of k groups is c deviations of one or more above its mean with probability delta at most."""
+    """Return c: a median of k groups is c deviations above its mean with probability delta at most."""
     from scipy.special import betaincinv
 
     half = (k + 1) // 2
@@ -84,7 +84,7 @@ def by_medians(eps: float, rho: float, delta: float, sigma: float, d: int) -> Me
     check_failures(delta, d)
 
     def in_groups(k: int) -> MeanPlan:
-        """A plan for the rows of one group, then k times as many."""
+        """Return a plan for the rows of one group, with k times as many."""
 
         def noise(left: float) -> float:
             return group_reach(k, left / (2 * d)) * sigma * math.sqrt(d)
@@ -96,25 +96,25 @@ def by_medians(eps: float, rho: float, delta: float, sigma: float, d: int) -> Me
 
 
 def check_failures(delta: float, d: int) -> None:
-    """Whether B_k can be inverted there: beyond, its inverse is off, or none."""
+    """Refuse a delta at which B_k cannot be inverted."""
     if delta / d < RAREST:
         least = f"at least {RAREST * d:g} for d={d}"
         raise ValueError(f"delta={delta!r} must be {least}, for medians of means: use r_mean_vector_clipped")
 
 
 def plain_size(eps: float, delta: float, sigma: float, d: int) -> int:
-    """Rows for medians of means without reproducibility: c sigma sqrt(d / m) = eps, at the best k."""
+    """Return the rows for medians of means without reproducibility: c sigma sqrt(d / m) = eps, at the best k."""
     groups = range(1, MOST_GROUPS + 1, 2)
     return min(k * math.ceil((group_reach(k, delta / (2 * d)) * sigma / eps) ** 2 * d) for k in groups)
 
 
 def hard_bias(m: int) -> float:
-    """How likely a row must be large for half of the groups of m rows to have none."""
+    """Return how likely a row must be large for half of the groups of m rows to have none."""
     return -math.expm1(-math.log(2) / m)
 
 
 def exact_rho(size: int, eps: float, rho: float, delta: float, sigma: float, d: int) -> float:
-    """rho at any size, independent coordinates of `hard_bias` or fair coins, which part more where k is 1 or 3."""
+    """Return rho at a size, of `hard_bias` or of fair coins, which part more where k is 1 or 3."""
     plan = by_medians(eps, rho, delta, sigma, d)
     m = max(size // plan.groups, 2)
     parts = (median_parted(plan.groups, m, p, plan.width, sigma / math.sqrt(p * (1 - p))) for p in (hard_bias(m), 0.5))
@@ -122,14 +122,14 @@ def exact_rho(size: int, eps: float, rho: float, delta: float, sigma: float, d: 
 
 
 def measured_size(eps: float, rho: float, delta: float, sigma: float, d: int) -> int:
-    """The fewest rows with which rho is as asked on these sources, in the same groups and boxes."""
+    """Return the fewest rows with which rho is as asked on these sources, in the same groups and boxes."""
     k = by_medians(eps, rho, delta, sigma, d).groups
     fewest = least_rows(lambda m: exact_rho(k * m, eps, rho, delta, sigma, d) <= rho)
     return k * fewest
 
 
 def median_of_means(sample: Sample, *, eps: float, rho: float, delta: float, sigma: float, d: int) -> Reals:
-    """T; what fills no group is left out."""
+    """Return T; what fills no group is left out."""
     k = by_medians(eps, rho, delta, sigma, d).groups
     rows = Sample.of(sample)
     m = rows.size // k
@@ -151,25 +151,25 @@ def by_clipping(eps: float, rho: float, delta: float, sigma: float, d: int) -> M
 
 
 def clipped_plain_size(eps: float, delta: float, sigma: float, d: int) -> int:
-    """Rows for the clipped mean without reproducibility."""
+    """Return the rows for the clipped mean without reproducibility."""
     return math.ceil((CLIPPED * sigma / eps) ** 2 * d * math.log(2 * d / delta))
 
 
 def clipped_exact_rho(size: int, eps: float, rho: float, delta: float, sigma: float, d: int) -> float:
-    """rho at any size for independent fair coins, sigma to either side of the centre, of which nothing is clipped."""
+    """Return rho at a size for independent fair coins, sigma to either side of the centre; none is clipped."""
     plan = by_clipping(eps, rho, delta, sigma, d)
     return together([coin_parted(size, 0.5, plan.width, 2 * min(sigma, plan.reach))] * d)
 
 
 def clipped_measured_size(eps: float, rho: float, delta: float, sigma: float, d: int) -> int:
-    """The fewest rows with which rho is as asked there, in the same boxes."""
+    """Return the fewest rows with which rho is as asked there, in the same boxes."""
     return least_rows(lambda n: clipped_exact_rho(n, eps, rho, delta, sigma, d) <= rho)
 
 
 def clipped_mean(
     sample: Sample, *, eps: float, rho: float, delta: float, sigma: float, d: int, centre: float = 0.0
 ) -> Reals:
-    """T."""
+    """Return T."""
     if not -math.inf < centre < math.inf:
         raise ValueError(f"centre={centre!r} must be a number: what rows are near to, e.g. 0")
     reach = by_clipping(eps, rho, delta, sigma, d).reach

@@ -27,7 +27,7 @@ REACH = 12.0  # beyond, a binomial has less than 1e-30
 
 
 def binomial_law(n: int, p: float) -> tuple[npt.NDArray[np.int64], Reals]:
-    """The counts within reach, and how probable each is."""
+    """Return the counts within reach, and how probable each is."""
     from scipy.stats import binom
 
     reach = REACH * math.sqrt(n * p * (1 - p)) + 40  # a skewed law has a longer side
@@ -36,7 +36,7 @@ def binomial_law(n: int, p: float) -> tuple[npt.NDArray[np.int64], Reals]:
 
 
 def parted(step: float, law: Reals, width: float) -> float:
-    """E min(1, |V - V'| / w) of a law over evenly spaced values."""
+    """Return E min(1, |V - V'| / w) of a law over evenly spaced values."""
     from scipy.signal import fftconvolve
 
     differences = np.clip(fftconvolve(law, law[::-1]), 0, None)
@@ -45,12 +45,12 @@ def parted(step: float, law: Reals, width: float) -> float:
 
 
 def coin_parted(n: int, p: float, width: float, height: float = 1.0) -> float:
-    """Of the mean of n rows that are `height` with probability p, else 0."""
+    """Return it for the mean of n rows that are `height` with probability p, else 0."""
     return parted(height / n, binomial_law(n, p)[1], width)
 
 
 def median_parted(k: int, m: int, p: float, width: float, height: float = 1.0) -> float:
-    """Of the median of k means of m such rows each."""
+    """Return it for the median of k means of m such rows each."""
     from scipy.special import betainc
 
     below = np.minimum(np.cumsum(binomial_law(m, p)[1]), 1.0)
@@ -59,7 +59,7 @@ def median_parted(k: int, m: int, p: float, width: float, height: float = 1.0) -
 
 
 def normal_parted(n: int, sigma: float, width: float) -> float:
-    """Of the mean of n normal rows."""
+    """Return it for the mean of n normal rows."""
     from scipy.special import ndtr
 
     z = width / (math.sqrt(2 / n) * sigma)
@@ -68,11 +68,11 @@ def normal_parted(n: int, sigma: float, width: float) -> float:
 
 
 def together(parted_each: Sequence[float]) -> float:
-    """rho of independent coordinates."""
+    """Return rho of independent coordinates."""
     return -math.expm1(math.fsum(math.log1p(-one) for one in parted_each)) if max(parted_each) < 1 else 1.0
 
 
 def coins_rho(n: int, biases: Sequence[float], width: float) -> float:
-    """rho of boxes, for independent coins of these biases."""
+    """Return rho of boxes, for independent coins of these biases."""
     each = {p: coin_parted(n, p, width) for p in set(biases)}
     return together([each[p] for p in biases])

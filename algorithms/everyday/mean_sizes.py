@@ -70,7 +70,7 @@ class MeanPlan:
 
 
 def planned(eps: float, delta: float, noise: float, parting: float, radius: float) -> MeanPlan:
-    """sqrt(n) = (b + a u) / eps, and w = a / sqrt(n) before n is rounded up."""
+    """Return the plan with sqrt(n) = (b + a u) / eps, and w = a / sqrt(n) before n is rounded up."""
     root = (noise + parting * radius) / eps
     return MeanPlan(math.ceil(root**2), parting / root, delta)
 
@@ -89,7 +89,7 @@ def check_parameters(eps: float, rho: float, delta: float, sigma: float, d: int)
 
 
 def sub_gaussian_noise(delta: float, sigma: float, d: int) -> float:
-    """b for sub-Gaussian coordinates."""
+    """Return b for sub-Gaussian coordinates."""
     from scipy.special import lambertw
 
     together = -float(lambertw(-(delta**2) / math.e, -1).real)
@@ -97,7 +97,7 @@ def sub_gaussian_noise(delta: float, sigma: float, d: int) -> float:
 
 
 def radii(delta: float, d: int, moved: Moments) -> Iterator[tuple[float, float]]:
-    """What is left of delta for T, and u, for each of the two ways to bound it."""
+    """Yield what is left of delta for T, and u, for each of the two ways to bound it."""
     yield delta, math.sqrt(d) / 2
     q, v = moved
     logarithm = math.log(2 / delta)
@@ -107,7 +107,7 @@ def radii(delta: float, d: int, moved: Moments) -> Iterator[tuple[float, float]]
 def least_plan(
     eps: float, delta: float, d: int, *, noise: Callable[[float], float], parting: float, moved: Moments = BOX
 ) -> MeanPlan:
-    """The one with fewer rows of the two; `noise` is b as a function of what is left of delta."""
+    """Return the plan with fewer rows of the two; `noise` is b as a function of what is left of delta."""
     plans = [planned(eps, left, noise(left), parting, u) for left, u in radii(delta, d, moved)]
     return min(plans, key=lambda plan: plan.rows)
 
@@ -121,7 +121,7 @@ def by_boxes(eps: float, rho: float, delta: float, sigma: float, d: int) -> Mean
 
 @lru_cache(typed=True)
 def by_one_offset(eps: float, rho: float, delta: float, sigma: float, d: int) -> MeanPlan:
-    """Boxes whose coordinates share an offset: the same parting, and the radius that always holds."""
+    """Plan boxes whose coordinates share an offset: the same parting, and the radius that always holds."""
     check_parameters(eps, rho, delta, sigma, d)
     return planned(eps, delta, sub_gaussian_noise(delta, sigma, d), GINI * d * sigma / rho, math.sqrt(d) / 2)
 
@@ -134,26 +134,26 @@ def by_foams(eps: float, rho: float, delta: float, sigma: float, d: int) -> Mean
 
 
 def plain_size(eps: float, delta: float, sigma: float, d: int) -> int:
-    """Rows after which the plain mean is within eps of mu but for delta: (b / eps)^2."""
+    """Return the rows after which the plain mean is within eps of mu but for delta: (b / eps)^2."""
     return math.ceil((sub_gaussian_noise(delta, sigma, d) / eps) ** 2)
 
 
 def least_by_lemma(size: int, eps: float, delta: float, sigma: float, d: int) -> float | None:
-    """Lemma 7.2 where all coordinates are one coin: their average is within eps / sqrt(d) of its bias."""
+    """Return Lemma 7.2's bound where all coordinates are one coin, whose bias is then known within eps / sqrt(d)."""
     from algorithms import coin_problem
 
     return coin_problem.least_by_lemma(size, coin_tolerance(eps, sigma, d), delta)
 
 
 def least_by_frontier(size: int, eps: float, delta: float, sigma: float, d: int) -> float | None:
-    """The exact limit for the same coin."""
+    """Return the exact limit for the same coin."""
     from algorithms import coin_problem
 
     return coin_problem.least_by_frontier(size, coin_tolerance(eps, sigma, d), delta)
 
 
 def coin_tolerance(eps: float, sigma: float, d: int) -> float:
-    """tau: coins 0 and 2 sigma in all coordinates at once, their mean known within eps / sqrt(d), in units of 2 sigma.
+    """Return tau for coins 0 and 2 sigma in all coordinates at once, known within eps / sqrt(d), in units of 2 sigma.
 
     A decider must not answer 1/2 for the bias 1/2 - tau, so an error of tau itself has to be one too many: a hair more.
     """

@@ -72,14 +72,14 @@ BOUNDS = {"Lemma 7.2": least_by_lemma, "frontier": least_by_frontier}
 
 
 def coins(*biases: float, height: int = 1) -> str:
-    """The source of independent coordinates that are 0 or `height`, as one writes it."""
+    """Return the source of independent coordinates that are 0 or `height`, as one writes it."""
     corners = np.indices((2,) * len(biases)).reshape(len(biases), -1).T
     weights = np.where(corners == 1, biases, 1 - np.asarray(biases)).prod(axis=1)
     return f"points({(height * corners).tolist()}, weights={[round(float(one), 12) for one in weights]})"
 
 
 def in_turn(d: int) -> str:
-    """The source of d fair coins in two rows: every other one is heads, or those between."""
+    """Return the source of d fair coins in two rows: every other one is heads, or those between."""
     heads = [1 - i % 2 for i in range(d)]
     return f"points({[heads, [1 - one for one in heads]]})" if d > 1 else "bernoulli(0.5)"
 
@@ -102,7 +102,7 @@ def rounded_to_boxes(plan_for: Callable[..., MeanPlan], *, shared: bool = False)
         return plan.groups * scaled(plan.rows // plan.groups, sample_scale)
 
     def promise(size: int, eps: float, rho: float, delta: float, sigma: float, d: int) -> float:
-        """Return what the proof makes of rho at any size, 2 d sigma / (w sqrt(3 n)); groups and boxes stay."""
+        """Return what rho is proved to be at most at a size, 2 d sigma / (w sqrt(3 n)); groups and boxes stay."""
         plan = plan_for(eps, rho, delta, sigma, d)
         return min(1.0, GINI * d * sigma / (plan.width * math.sqrt(max(size // plan.groups, 1))))
 
@@ -119,18 +119,18 @@ def rounded_to_boxes(plan_for: Callable[..., MeanPlan], *, shared: bool = False)
 
 
 def exact_rho(size: int, eps: float, rho: float, delta: float, sigma: float, d: int) -> float:
-    """rho at any size on the hard source: independent fair coins, 0 or 2 sigma."""
+    """Return rho at a size on the hard source: independent fair coins, 0 or 2 sigma."""
     width = by_boxes(eps, rho, delta, sigma, d).width
     return together([coin_parted(size, 0.5, width, 2 * sigma)] * d)
 
 
 def measured_size(eps: float, rho: float, delta: float, sigma: float, d: int) -> int:
-    """The fewest rows with which rho is as asked on the hard source, in the same boxes."""
+    """Return the fewest rows with which rho is as asked on the hard source, in the same boxes."""
     return least_rows(lambda n: exact_rho(n, eps, rho, delta, sigma, d) <= rho)
 
 
 def mean_of(sample: Sample, *, d: int) -> Reals:
-    """T."""
+    """Return T."""
     return checked(Sample.of(sample).mean(), d)
 
 
@@ -147,7 +147,7 @@ def checked(means: Any, d: int) -> Reals:
 
 
 def true_mean(source: Any, d: int) -> Reals:
-    """mu: of a law that is listed, or of a distribution of numbers."""
+    """Return mu, of a law that is listed or of a distribution of numbers."""
     if d == 1:
         return np.array([source.expect()])
     law = source.law()
@@ -155,7 +155,7 @@ def true_mean(source: Any, d: int) -> Reals:
 
 
 def is_near(output: Reals, *, source: Any, r: Any, params: Mapping[str, Any]) -> bool:
-    """Whether an output is within eps of the mean."""
+    """True if an output is within eps of the mean."""
     return bool(np.linalg.norm(output - true_mean(source, params["d"])) <= params["eps"])
 
 

@@ -41,14 +41,14 @@ def kth_smallest(sample: Any, k: int) -> float:
 
 
 def chance_at_most(n: int, k: int, shares: Any) -> Reals:
-    """Pr[Bin(n, F) >= k]: how likely T is at most x, where F(x) are the shares."""
+    """Return Pr[Bin(n, F) >= k], how likely T is at most x, where F(x) are the shares."""
     from scipy.special import betainc
 
     return np.asarray(betainc(k, n + 1 - k, np.clip(shares, 0.0, 1.0)), dtype=float)
 
 
 def law_of_kth(values: Any, weights: Any, n: int, k: int) -> tuple[Reals, Reals]:
-    """The values that T takes, sorted, and how likely each is, but for what never happens."""
+    """Return the values that T takes, sorted, and how likely each is, but for what never happens."""
     order = np.argsort(values, kind="stable")
     reached = chance_at_most(n, k, np.cumsum(np.asarray(weights, dtype=float)[order]))
     chances = np.diff(np.append(reached[:-1], 1.0), prepend=0.0)
@@ -56,13 +56,13 @@ def law_of_kth(values: Any, weights: Any, n: int, k: int) -> tuple[Reals, Reals]
 
 
 def rho_of_law(values: Any, weights: Any, n: int, k: int, width: float) -> float:
-    """rho where the values are listed, on rows or counts."""
+    """Return rho where the values are listed, on rows or counts."""
     x, chances = law_of_kth(values, weights, n, k)
     return float(2 * chances @ _share_above(x, chances, x, width))
 
 
 def coverage_of_law(values: Any, weights: Any, n: int, k: int, width: float) -> float:
-    """E F(q), q = T rounded up: of what is above T, each value is covered with the probability that q reaches it."""
+    """Return E F(q), q = T rounded up: each value above T is covered with the probability that q reaches it."""
     x, chances = law_of_kth(values, weights, n, k)
     order = np.argsort(values, kind="stable")
     y, masses = (np.asarray(side, dtype=float)[order] for side in (values, weights))
@@ -70,7 +70,7 @@ def coverage_of_law(values: Any, weights: Any, n: int, k: int, width: float) -> 
 
 
 def _share_above(values: Reals, weights: Reals, x: Reals, width: float) -> Reals:
-    """E clip((Y - x) / w, 0, 1) at each x, for the law of Y with sorted values, by sums from the left."""
+    """Return E clip((Y - x) / w, 0, 1) at each x, for the law of Y with sorted values, by sums from the left."""
     middle = x[len(x) // 2]  # so that no digits are lost far from 0
     values, x = values - middle, x - middle
     mass, moment = (np.concatenate([[0.0], np.cumsum(part)]) for part in (weights, weights * values))
@@ -82,7 +82,7 @@ def _share_above(values: Reals, weights: Reals, x: Reals, width: float) -> Reals
 def rho_of_cdf(
     cdf: Callable[[Any], Any], ends: tuple[float, float], n: int, k: int, width: float, *, pieces: int = 400
 ) -> float:
-    """rho where F is continuous and T is between the two ends but for what never happens."""
+    """Return rho where F is continuous and T is between the two ends but for what never happens."""
     nodes, weights = np.polynomial.legendre.leggauss(8)
     edges = np.linspace(ends[0] - width, ends[1], pieces + 1)
     half = np.diff(edges)[:, None] / 2

@@ -29,17 +29,17 @@ MOST_BITS = 60  # d L at most, so that a code is an int64
 
 
 def cells_of_level(level: int, d: int) -> int:
-    """N_l."""
+    """Return N_l."""
     return int((2 ** (level - 1) + 1) ** d)
 
 
 def diagonal(level: int, d: int) -> float:
-    """a_l: squared."""
+    """Return a_l, the square of a cell's diagonal."""
     return d * 4.0 ** (1 - level)
 
 
 def codes_of(points: Any, shift: Reals, depth: int) -> Integers:
-    """The cells of level L that points are in."""
+    """Return the cells of level L that points are in."""
     d = len(shift)
     x = np.asarray(points, dtype=float)
     x = x.reshape(len(x), -1)
@@ -56,7 +56,7 @@ def codes_of(points: Any, shift: Reals, depth: int) -> Integers:
 
 
 def places_of(codes: Integers, d: int, depth: int) -> Integers:
-    """The coordinates of cells of level L, in sides of such a cell: codes back again."""
+    """Return the coordinates of cells of level L, in sides of such a cell: the inverse of codes."""
     found = np.zeros((len(codes), d), dtype=np.int64)
     for bit in range(depth):
         for coordinate in range(d):
@@ -65,7 +65,7 @@ def places_of(codes: Integers, d: int, depth: int) -> Integers:
 
 
 class Cells(NamedTuple):
-    """What a sample has in a shifted tree: cells of level L by code, their rows, the scores of cells around them."""
+    """The cells of a shifted tree that a sample has: of level L by code, with their rows and the scores around them."""
 
     shift: Reals
     codes: Integers
@@ -79,7 +79,7 @@ class Cells(NamedTuple):
 
 
 def cells_with(codes: Integers, counts: Integers, shift: Reals, depth: int) -> Cells:
-    """The tree's cells, from the codes that occur, in order, and how often they do."""
+    """Return the tree's cells, from the codes that occur, in order, and how often they do."""
     d, scores = len(shift), np.empty((depth - 1, len(codes)))
     for level in range(1, depth):
         _, cell = runs(codes >> d * (depth - level))
@@ -88,7 +88,7 @@ def cells_with(codes: Integers, counts: Integers, shift: Reals, depth: int) -> C
 
 
 class Leaves(NamedTuple):
-    """In the order of their codes: the level of each, its coordinates, a name that is its own, and its rows."""
+    """Leaves in the order of their codes: the level of each, its coordinates, a name that is its own, and its rows."""
 
     levels: Integers
     places: Integers  # in sides of a cell of its level
@@ -104,7 +104,7 @@ class Leaves(NamedTuple):
         return np.asarray(2.0 ** (1 - self.levels), dtype=float)
 
     def middles(self, shift: Reals) -> Reals:
-        """Of what each has of the box."""
+        """Return the middle of what each leaf has of the box."""
         side = self.sides[:, None]
         low = self.places * side - shift
         return np.asarray((np.clip(low, 0, 1) + np.clip(low + side, 0, 1)) / 2)
@@ -114,7 +114,7 @@ class Leaves(NamedTuple):
 
 
 def leaves_of(cells: Cells, threshold: float) -> Leaves:
-    """The leaves that have points: each cell of level L is in that of the first level which is not heavy."""
+    """Return the leaves that have points: each cell of level L is in that of the first level which is not heavy."""
     d = len(cells.shift)
     levels = 1 + np.count_nonzero(cells.scores >= threshold, axis=0)
     above = cells.depth - levels
@@ -125,21 +125,21 @@ def leaves_of(cells: Cells, threshold: float) -> Leaves:
 
 
 def runs(values: Integers) -> tuple[Integers, Integers]:
-    """Where a value first occurs, equal ones following one another; and the number of each one's run."""
+    """Return where a value first occurs, equal ones following one another, and the number of each one's run."""
     begins = np.ones(len(values), dtype=bool)
     np.not_equal(values[1:], values[:-1], out=begins[1:])
     return np.flatnonzero(begins), np.cumsum(begins) - 1
 
 
 def added(counts: Integers, place: Integers) -> Integers:
-    """Counts by place, all of which occur; integers stay integers."""
+    """Return counts by place, all of which occur; integers stay integers."""
     total = np.zeros(place[-1] + 1, dtype=np.int64)
     np.add.at(total, place, counts)
     return total
 
 
 def rounding(eta: float, d: int, depth: int) -> float:
-    """The most that sum of share times a squared distance to the middle can be, with a threshold of at most eta.
+    """Return the most that the sum of shares times squared distances to the middle can be, for thresholds up to eta.
 
     A leaf of level l < L has a share below eta / a_l, there are at most N_l of them, and what is in one is within half
     of its diagonal: a_l / 4. Coarser ones cost more a share, so the most is had by filling them first.

@@ -83,22 +83,22 @@ def check_parameters(p: Any, eps: float, rho: float, delta: float, density: floa
 
 
 def share(p: Any) -> float:
-    """p as a float; it may be typed as '9/10'."""
+    """Return p as a float; it may be typed as '9/10'."""
     return quantile_rank(10**18, p) / 10**18
 
 
 def _balance(rho: float, delta: float) -> float:
-    """What c (eps - h - w/2) is to c w/2, so that both sizes are about the same."""
+    """Return the ratio of c (eps - h - w/2) to c w/2 at which both sizes are about the same."""
     return rho * math.sqrt(2 * math.pi * math.log(2 / delta))
 
 
 def width(eps: float, rho: float, delta: float, step: float) -> float:
-    """w."""
+    """Return w."""
     return 2 * (eps - step) / (1 + _balance(rho, delta))
 
 
 def sample_size(p: Any, eps: float, rho: float, delta: float, density: float, step: float) -> int:
-    """Rows from which on the guarantee holds."""
+    """Return the rows from which on the guarantee holds."""
     check_parameters(p, eps, rho, delta, density, step)
     w = width(eps, rho, delta, step)
     for_delta = rank_tail_size(delta, p=share(p), slack=density * (eps - step - w / 2))
@@ -107,7 +107,7 @@ def sample_size(p: Any, eps: float, rho: float, delta: float, density: float, st
 
 
 def measured_size(law: Any, p: Any, eps: float, rho: float, delta: float, step: float) -> int:
-    """Rows at which the exact rho and failure rate on one law, listed with its values and weights, are kept."""
+    """Return the rows at which one law, listed with its values and weights, keeps the exact rho and failure rate."""
     w, x_p = width(eps, rho, delta, step), quantile_of(law, p)
 
     def keeps(n: int) -> bool:
@@ -119,19 +119,19 @@ def measured_size(law: Any, p: Any, eps: float, rho: float, delta: float, step: 
 
 
 def plain_size(p: Any, eps: float, delta: float, density: float, step: float) -> int:
-    """Rows from which on T itself is within eps of x_p but for a share delta."""
+    """Return the rows from which on T itself is within eps of x_p but for a share delta."""
     return rank_tail_size(delta, p=share(p), slack=density * (eps - step))
 
 
 def promise(size: int, p: Any, eps: float, rho: float, delta: float, density: float, step: float) -> float:
-    """What the proof makes of rho at any size."""
+    """Return what the proof says that rho is at most at a size."""
     cell, slack = density * width(eps, rho, delta, step), density * (eps - step)
     rank = quantile_rank(size, p)
     return rank_mismatch(size, rank, p=share(p), slack=slack, cell=cell, step=density * step)
 
 
 def least_rho(size: int, p: Any, eps: float, delta: float, density: float, step: float) -> float | None:
-    """What rho of any algorithm is at least, that finds x_p within eps but for a share delta, on all such laws."""
+    """Return what rho is at least of any algorithm that finds x_p within eps but for delta, on all such laws."""
     s = density * (eps + step)
     if delta >= 4 / 9 or 3 * s >= min(share(p), 1 - share(p)):
         return None
@@ -140,24 +140,24 @@ def least_rho(size: int, p: Any, eps: float, delta: float, density: float, step:
 
 
 def least_for_coin(flips: float, low: float, high: float, delta: float) -> float:
-    """The same for deciding between two biases of a coin, each wrongly with probability delta at most."""
+    """Return the same bound for deciding between two biases of a coin, each wrongly with probability delta at most."""
     angles = math.asin(math.sqrt(high)) - math.asin(math.sqrt(low))
     return (1 / 3 - 3 / 4 * delta) / (math.sqrt(flips) * angles)
 
 
 def is_within(output: float, *, source: Any, r: np.random.Generator, params: Mapping[str, Any]) -> bool:
-    """Whether an answer is within eps of x_p."""
+    """True if an answer is within eps of x_p."""
     return bool(abs(output - quantile_of(source.law(), params["p"])) <= params["eps"])
 
 
 def quantile_of(law: Any, p: Any) -> float:
-    """x_p of a law that lists its values."""
+    """Return x_p of a law that lists its values."""
     order = np.argsort(law.values, kind="stable")
     return float(law.values[order][np.searchsorted(np.cumsum(law.weights[order]), share(p) - 1e-12)])
 
 
 def quantile(sample: Sample, *, p: Any) -> float:
-    """T."""
+    """Return T."""
     rows = Sample.of(sample)
     if not rows.size:
         raise ValueError("an empty sample has no quantile: take at least one row")
@@ -165,12 +165,12 @@ def quantile(sample: Sample, *, p: Any) -> float:
 
 
 def to_cell(t: float, r: np.random.Generator, *, eps: float, rho: float, delta: float, step: float) -> float:
-    """The middle of T's cell."""
+    """Return the middle of T's cell."""
     return float(on_grid(t, r.random(), width(eps, rho, delta, step)))
 
 
 def in_two_cells(t1: float, t2: float, *, eps: float, rho: float, delta: float, step: float) -> float:
-    """Pr over the offset that a cell ends between them."""
+    """Return the probability over the offset that a cell ends between them."""
     return grid_mismatch(t1, t2, width(eps, rho, delta, step))
 
 
@@ -200,6 +200,6 @@ def r_quantile(
     density: float = 0.0005,
     step: float = 1.0,
 ) -> float:
-    """The quantile x_p of the rows, within eps, to the middle of its cell."""
+    """Return the quantile x_p of the rows, within eps, to the middle of its cell."""
     check_parameters(p, eps, rho, delta, density, step)
     return to_cell(quantile(sample, p=p), r, eps=eps, rho=rho, delta=delta, step=step)

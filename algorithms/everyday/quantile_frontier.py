@@ -75,7 +75,7 @@ class QuantileFrontier:
 
     @property
     def gap(self) -> float:
-        """How far the two values are apart, relative to the upper."""
+        """Return how far the two values are apart, relative to the upper."""
         return (self.upper - self.lower) / self.upper if self.upper else 0.0
 
 
@@ -100,20 +100,20 @@ class Task:
 
     @property
     def thresholds(self) -> Integers:
-        """Those that the solver is told of; beyond, one is as sure as the next, and the lower value prices all."""
+        """Return those that the solver is told of; beyond, one is as sure as the next, and `lower` prices all."""
         reach = REACH * spread_of(self.n)
         first, last = math.floor(self.n * self.low - reach), math.ceil(self.n * self.high + reach)
         return np.arange(max(0, first), min(self.n + 1, last) + 1)
 
     def errors(self, t: Integers) -> Floats:
-        """How often each says yes at the low bias, and no at the high one."""
+        """Return how often each says yes at the low bias, and no at the high one."""
         return np.stack([acceptance_of(self.n, t, self.low), 1 - acceptance_of(self.n, t, self.high)])
 
     def disagreements(self, t: Integers, p: Floats) -> Floats:
         return np.asarray(disagreement_of(self.n, t, p[:, None]))
 
     def least_error(self) -> float:
-        """At the high bias, of a rule that errs delta at the low one: by the likelihood ratio none does with less."""
+        """Return the least error at the high bias of a rule that errs delta at the low one, by the likelihood ratio."""
         at_low, at_high = self.errors(np.arange(self.n + 2))
         t = int(np.argmax(at_low <= self.delta))  # the first; at_low falls from 1
         share = (self.delta - at_low[t]) / (at_low[t - 1] - at_low[t])
@@ -122,14 +122,14 @@ class Task:
 
 @lru_cache(maxsize=256)
 def plain_size(q: float, tau: float, delta: float = 1 / 16) -> int:
-    """The least number of rows with which anything decides so surely, reproducibly or not."""
+    """Return the least number of rows with which anything decides so surely, reproducibly or not."""
     check_task(q, tau, delta)
     return least_rows(lambda n: Task(n, q - tau, q + tau, delta).least_error() <= delta)
 
 
 @lru_cache(maxsize=256)
 def quantile_frontier(n: int, q: float, tau: float, delta: float = 1 / 16) -> QuantileFrontier:
-    """The least worst-case rho over laws with F(c) in [q - tau, q + tau] of any rule that errs at most delta."""
+    """Return the least worst-case rho over laws with F(c) in [q - tau, q + tau] of any rule that errs at most delta."""
     check_task(q, tau, delta)
     check_size(n)
     task = Task(n, q - tau, q + tau, delta)
@@ -146,7 +146,7 @@ def quantile_frontier(n: int, q: float, tau: float, delta: float = 1 / 16) -> Qu
 
 
 def _solved(task: Task) -> tuple[Mixture, float]:
-    """The mixture, and what no mixture is below: biases that it violates are added until there is next to none."""
+    """Return the mixture, and what no mixture is below; biases that it violates are added until hardly any is."""
     t, every = task.thresholds, np.arange(task.n + 2)
     biases, scanned = (bias_grid(task.n, task.low, task.high, step) for step in (COARSE, SCAN))
     scanned_rho, lower = task.disagreements(t, scanned), -math.inf
@@ -164,7 +164,7 @@ def _solved(task: Task) -> tuple[Mixture, float]:
 
 
 def _solve(task: Task, t: Integers, biases: Floats) -> tuple[Floats, Floats, Floats]:
-    """The weights of thresholds, and the dual ones of biases and errors."""
+    """Return the weights of thresholds, and the dual ones of biases and errors."""
     scale = 0.5 * math.sqrt(0.25 / task.n) / (task.high - task.low)  # about what rho is: tolerances are absolute
     rows = np.full((len(biases) + 2, len(t) + 1), -1.0)
     rows[:-2, :-1] = task.disagreements(t, biases)
@@ -177,7 +177,7 @@ def _solve(task: Task, t: Integers, biases: Floats) -> tuple[Floats, Floats, Flo
 
 
 def _checked(task: Task, mixture: Mixture) -> Mixture:
-    """The mixture, whose errors the solver must have kept: what is claimed of it is what was computed."""
+    """Return the mixture, if the solver kept its errors: what is claimed of it is what was computed."""
     errors = task.errors(mixture[0]) @ mixture[1]
     if not (errors <= task.delta * (1 + SPARE)).all():
         raise ArithmeticError(f"the linear program was not solved: its errors are {errors.tolist()}")
@@ -185,7 +185,7 @@ def _checked(task: Task, mixture: Mixture) -> Mixture:
 
 
 def least_by_frontier(size: int, q: float, tau: float, delta: float) -> float | None:
-    """Below what no tau-approximate quantile of so many rows can be on all laws; None where it is not computed."""
+    """Return what no tau-approximate quantile is below on all laws; None where it is not computed."""
     try:
         return quantile_frontier(size, q, tau, delta).lower
     except ValueError:

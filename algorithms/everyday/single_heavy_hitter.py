@@ -69,28 +69,28 @@ def check_parameters(rho: float, v: float) -> None:
 
 
 def ends(v: float) -> tuple[float, float]:
-    """low, high."""
+    """Return low and high."""
     return 9 * v / 16, 15 * v / 16
 
 
 def most_candidates(v: float) -> int:
-    """J."""
+    """Return J."""
     return max(1, math.floor(2 / v + 1e-9) - 1)
 
 
 def _variance(v: float) -> float:
-    """w."""
+    """Return w."""
     p = min(v, 0.5)
     return p * (1 - p) + v / 48
 
 
 def strays(size: int, v: float) -> float:
-    """S: how often a run has a share that is v/16 or more off, where that does harm."""
+    """Return S, how often a run has a share that is v/16 or more off, where that does harm."""
     return min(1.0, (3 / v - 2) * math.exp(-size * (v / 16) ** 2 / (2 * _variance(v))))
 
 
 def rho_at_most(size: int, v: float) -> float:
-    """What the proof makes of rho at any size; above 1 it says nothing of rho, but still of strays."""
+    """Return what the proof says that rho is at most at a size; above 1 it says nothing of rho, but still of strays."""
     n, j, w = max(size, 1), most_candidates(v), _variance(v)
     if j == 1:
         return 2 * strays(n, v)
@@ -103,7 +103,7 @@ def rho_at_most(size: int, v: float) -> float:
 
 
 def _harmonic(j: int) -> float:
-    """H_J - 1, for any J."""
+    """Return H_J - 1, for any J."""
     from scipy.special import digamma
 
     return float(digamma(j + 1)) + float(np.euler_gamma) - 1
@@ -114,13 +114,13 @@ def promise(size: int, v: float) -> float:
 
 
 def sample_size(rho: float, v: float, sample_scale: float = 1.0) -> int:
-    """The least number of rows at which the proof gives rho, times the scale."""
+    """Return the least number of rows at which the proof gives rho, times the scale."""
     check_parameters(rho, v)
     return scaled(max(math.ceil(16 / v), least_rows(lambda n: rho_at_most(n, v) <= rho)), sample_scale)
 
 
 def plain_size(rho: float, v: float) -> int:
-    """Rows after which the most frequent value has v/2 or more but for rho/2: by Chernoff at 3 v / 4, as in (2)."""
+    """Return the rows after which the most frequent value has v/2 or more but for rho/2: Chernoff at 3 v / 4."""
     high, low = _divergence(0.75 * v, v), _divergence(0.75 * v, v / 2)
     return max(
         math.ceil(4 / v),
@@ -129,12 +129,12 @@ def plain_size(rho: float, v: float) -> int:
 
 
 def _divergence(q: float, p: float) -> float:
-    """KL(q; p) of two coins."""
+    """Return KL(q; p) of two coins."""
     return q * math.log(q / p) + (1 - q) * math.log((1 - q) / (1 - p))
 
 
 def rho_of_stairs(size: int, v: float, masses: Mapping[Any, float]) -> float:
-    """The exact rho, where probabilities are so far apart and from `low` and `high` that shares never cross.
+    """Return the exact rho, where probabilities are so far apart and from `low` and `high` that shares never cross.
 
     Each value inside, the j-th most likely, is in one set of j alone where theta falls between its shares.
     """
@@ -144,7 +144,7 @@ def rho_of_stairs(size: int, v: float, masses: Mapping[Any, float]) -> float:
 
 
 def mean_difference(size: int, p: float) -> float:
-    """E|f - f'| of two shares of a value of probability p: twice the sum of F (1 - F) / n."""
+    """Return E|f - f'| of two shares of a value of probability p: twice the sum of F (1 - F) / n."""
     from scipy.stats import binom
 
     reach = 10 * math.sqrt(size * p * (1 - p)) + 2
@@ -153,7 +153,7 @@ def mean_difference(size: int, p: float) -> float:
 
 
 def candidate_shares(sample: Sample, *, v: float) -> Shares:
-    """Of the values that a threshold can let in, how often each occurs."""
+    """Return how often each value occurs that a threshold can let in."""
     rows = Sample.of(sample)
     values, counts = rows.counts()
     not_nan(values)
@@ -163,18 +163,18 @@ def candidate_shares(sample: Sample, *, v: float) -> Shares:
 
 
 def first_of(shares: Shares, r: Randomness, *, v: float) -> Hashable:
-    """The first value that reaches the threshold, in r's order of values; None if none does."""
+    """Return the first value that reaches the threshold, in r's order of values; None if none does."""
     found: Hashable = first_heavy(shares, random_threshold(r.child("threshold"), *ends(v)), r.child("order"))
     return found
 
 
 def firsts_apart(first: Shares, second: Shares, *, v: float) -> float:
-    """Pr over threshold and order that two runs' outputs differ."""
+    """Return the probability over threshold and order that two runs' outputs differ."""
     return first_heavy_mismatch(first, second, *ends(v))
 
 
 def is_heavy(output: Hashable, *, source: Any, r: Randomness, params: Mapping[str, Any]) -> bool:
-    """Whether the output is a value of probability v/2 or more."""
+    """True if the output is a value of probability v/2 or more."""
     law = source.law().distinct()
     masses = dict(zip(items(law.values), law.weights.tolist(), strict=True))
     return bool(masses.get(output, 0.0) >= params["v"] / 2 - 1e-12)
@@ -197,6 +197,6 @@ def is_heavy(output: Hashable, *, source: Any, r: Randomness, params: Mapping[st
 def r_single_heavy_hitter(
     sample: Sample, r: Randomness, *, rho: float = 0.1, v: float = 0.3, sample_scale: float = 1.0
 ) -> Hashable:
-    """A value of probability v/2 or more, where one of v or more is promised."""
+    """Return a value of probability v/2 or more, where one of v or more is promised."""
     check_parameters(rho, v)
     return first_of(candidate_shares(sample, v=v), r, v=v)

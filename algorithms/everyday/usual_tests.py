@@ -96,7 +96,7 @@ def z_interval(alpha: float, rho: float, level: str) -> tuple[float, float]:
 
 
 def z_size(alpha: float, beta: float, rho: float, effect: float, level: str) -> int:
-    """Rows after which every r notices the effect."""
+    """Return the rows after which every r notices the effect."""
     from scipy.special import ndtri
 
     check_test(alpha, beta, rho, effect, level)
@@ -104,7 +104,7 @@ def z_size(alpha: float, beta: float, rho: float, effect: float, level: str) -> 
 
 
 def plain_size(alpha: float, beta: float, effect: float) -> int:
-    """Rows for the usual z-test; a t-test takes two or three more."""
+    """Return the rows for the usual z-test; a t-test takes two or three more."""
     from scipy.special import ndtri
 
     check_test(alpha, beta, 1.0, effect, "largest")
@@ -112,20 +112,20 @@ def plain_size(alpha: float, beta: float, effect: float) -> int:
 
 
 def z_rho(theta: float, low: float, high: float) -> float:
-    """Exactly, for T = |Z + theta|."""
+    """Return rho exactly, for T = |Z + theta|."""
     from scipy.special import ndtr
 
     return rho_of_cdf(lambda c: ndtr(c - theta) - ndtr(-c - theta), low, high, pieces=64)
 
 
 def z_promise(alpha: float, rho: float, level: str) -> float:
-    """What the proof makes of rho, at every size."""
+    """Return what the proof says that rho is at most, at every size."""
     low, high = z_interval(alpha, rho, level)
     return min(0.5, GINI / (high - low))
 
 
 def least_by_neyman_pearson(size: int, alpha: float, beta: float, effect: float, level: str) -> float | None:
-    """What rho of any z-test is at least, if alpha and beta hold for every r."""
+    """Return what rho of any z-test is at least, if alpha and beta hold for every r."""
     from scipy.special import ndtr, ndtri
 
     start, end = float(ndtri(alpha)), float(-ndtri(beta))
@@ -158,7 +158,7 @@ def z_parted(first: Statistic, second: Statistic, *, alpha: float, rho: float, l
 
 
 def notices(output: bool, *, source: Any, r: Any, params: Mapping[str, Any]) -> bool:
-    """Whether a decision is right, of a source such as norm(0.5, 1): between mu0 and the effect, either is."""
+    """True if a decision is right on a source such as norm(0.5, 1); between mu0 and the effect, either is."""
     off = abs(source.expect() - params["mu0"]) / params.get("sigma", 1.0)
     return bool(1e-9 < off < params["effect"] - 1e-9 or output == (off > 1e-9))
 
@@ -189,7 +189,7 @@ def r_z_test(
     rho: float = 0.1,
     level: str = "largest",
 ) -> bool:
-    """Rejects that the mean is mu0 iff it is c standard errors away, the deviation of a row being known."""
+    """Reject that the mean is mu0 iff it is c standard errors away, the deviation of a row being known."""
     check_test(alpha, beta, rho, effect, level)
     return z_rejects(z_statistic(sample, mu0=mu0, sigma=sigma), r, alpha=alpha, rho=rho, level=level)
 
@@ -198,7 +198,7 @@ def r_z_test(
 
 
 def t_moments(v: int, theta: float) -> tuple[float, float]:
-    """Mean and deviation of (Z + theta) / S."""
+    """Return mean and deviation of (Z + theta) / S."""
     g = math.sqrt(v / 2) * math.exp(math.lgamma((v - 1) / 2) - math.lgamma(v / 2))
     return g * theta, math.sqrt(v * (1 + theta**2) / (v - 2) - (g * theta) ** 2)
 
@@ -210,7 +210,7 @@ def t_tail(v: int, c: Any) -> Any:
 
 
 def t_interval(rows: int, alpha: float, rho: float, level: str) -> tuple[float, float]:
-    """For so many rows: the t law depends on their number."""
+    """Return the ends of the critical value for so many rows, since the t law depends on their number."""
     made = _t_interval(rows - 1, alpha, AUDITABLE * rho, level) if rows > 3 else None
     if made is None:
         least = least_rows(lambda n: n > 3 and _t_interval(n - 1, alpha, AUDITABLE * rho, level) is not None, least=2)
@@ -229,7 +229,7 @@ def _t_interval(v: int, alpha: float, rho: float, level: str) -> tuple[float, fl
 
 
 def t_cdf(v: int, theta: float, c: Any) -> Any:
-    """Pr[(Z + theta) / S <= c] = E Phi(c S - theta), by quadrature over S; scipy's own has NaN far to the left."""
+    """Return Pr[(Z + theta) / S <= c] = E Phi(c S - theta), by quadrature over S; scipy's has NaN far to the left."""
     from scipy.special import ndtr
 
     reach = 10 / math.sqrt(2 * v)
@@ -243,7 +243,7 @@ def t_cdf(v: int, theta: float, c: Any) -> Any:
 
 @lru_cache(maxsize=64)
 def t_size(alpha: float, beta: float, rho: float, effect: float, level: str) -> int:
-    """Rows after which every r notices the effect, by the noncentral law."""
+    """Return the rows after which every r notices the effect, by the noncentral law."""
     check_test(alpha, beta, rho, effect, level)
 
     def enough(n: int) -> bool:
@@ -254,12 +254,12 @@ def t_size(alpha: float, beta: float, rho: float, effect: float, level: str) -> 
 
 
 def t_rho(theta: float, rows: int, low: float, high: float) -> float:
-    """Exactly, for T = |Z + theta| / S."""
+    """Return rho exactly, for T = |Z + theta| / S."""
     return rho_of_cdf(lambda c: t_cdf(rows - 1, theta, c) - t_cdf(rows - 1, theta, -c), low, high)
 
 
 def t_promise(size: int, alpha: float, rho: float, level: str) -> float | None:
-    """What the proof makes of rho at any size."""
+    """Return what the proof says that rho is at most at a size."""
     try:
         low, high = t_interval(size, alpha, rho, level)
     except ValueError:
@@ -307,6 +307,6 @@ def r_t_test(
     rho: float = 0.1,
     level: str = "largest",
 ) -> bool:
-    """Rejects that the mean is mu0 iff it is c standard errors away, as the sample itself estimates them."""
+    """Reject that the mean is mu0 iff it is c standard errors away, as the sample itself estimates them."""
     check_test(alpha, beta, rho, effect, level)
     return t_rejects(t_statistic(sample, mu0=mu0), r, alpha=alpha, rho=rho, level=level)

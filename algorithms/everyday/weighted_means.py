@@ -34,7 +34,7 @@ AT_ONCE = 10_000
 
 
 def best_centres(points: Reals, weights: Any, k: int, r: Randomness) -> Reals:
-    """At most k centres, in lexicographic order; the points themselves where they are no more."""
+    """Return at most k centres, in lexicographic order; the points themselves where they are no more."""
     w = np.asarray(weights, dtype=float)
     if len(points) <= k:
         found = points
@@ -65,7 +65,7 @@ def least_cost(points: Reals, weights: Any, k: int) -> float | None:
 
 
 def _by_partitions(points: Reals, w: Reals, k: int) -> float:
-    """The least cost of a partition into at most k clusters. A set of points is a number, a bit for each."""
+    """Return the least cost of a partition into at most k clusters. A set of points is a number, a bit for each."""
     own = _about_means(points - np.average(points, axis=0, weights=w), w)
     sets, best = np.arange(len(own)), own
     for _ in range(k - 1):
@@ -77,7 +77,7 @@ def _by_partitions(points: Reals, w: Reals, k: int) -> float:
 
 
 def _about_means(points: Reals, w: Reals) -> Reals:
-    """Of every set of points, what they cost about their mean."""
+    """Return what every set of points costs about its mean."""
     sums = np.zeros((1, points.shape[1] + 2))
     for row in np.column_stack([w, w[:, None] * points, w * (points**2).sum(axis=1)]):
         sums = np.vstack([sums, sums + row])
@@ -86,7 +86,7 @@ def _about_means(points: Reals, w: Reals) -> Reals:
 
 
 def cost(points: Reals, weights: Any, centres: Reals) -> float:
-    """The sum of squared distances to the nearest centre, by weight."""
+    """Return the sum of squared distances to the nearest centre, by weight."""
     return float(np.asarray(weights, dtype=float) @ squared(points, centres).min(axis=1))
 
 
@@ -96,7 +96,7 @@ def squared(points: Reals, others: Reals) -> Reals:
 
 
 def on_a_line(x: Reals, w: Reals, k: int) -> Reals:
-    """The best k centres: the last cluster begins somewhere, and those before it are best for what is before."""
+    """Return the best k centres: the last cluster begins somewhere, and those before it are best for what is before."""
     order = np.argsort(x, kind="stable")
     x, w = x[order], w[order]
     interval = interval_costs(x, w)
@@ -115,7 +115,7 @@ def on_a_line(x: Reals, w: Reals, k: int) -> Reals:
 
 
 def interval_costs(x: Reals, w: Reals) -> Reals:
-    """Of points i to j, what they cost about their mean; infinite for i > j."""
+    """Return what points i to j cost about their mean; infinite for i > j."""
     mass, first, second = (np.concatenate([[0.0], np.cumsum(w * x**power)]) for power in (0, 1, 2))
     total, moment, square = (np.subtract.outer(sums[1:], sums[:-1]).T for sums in (mass, first, second))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -130,7 +130,7 @@ def subsets(m: int, k: int) -> npt.NDArray[np.intp]:
 
 
 def best_subset(points: Reals, w: Reals, k: int) -> Reals:
-    """The k of the points that are the best centres."""
+    """Return the k of the points that are the best centres."""
     distances, chosen = squared(points, points), subsets(len(points), k)
     costs = [
         functools.reduce(np.minimum, (distances[column] for column in chosen[i : i + AT_ONCE].T)) @ w
@@ -140,7 +140,7 @@ def best_subset(points: Reals, w: Reals, k: int) -> Reals:
 
 
 def drawn_seeds(points: Reals, w: Reals, k: int, r: Randomness) -> Reals:
-    """k of the points, as r draws them."""
+    """Return k of the points, as r draws them."""
     chosen, near = [], np.ones(len(points))
     for u in r.random(k).tolist():
         reached = np.cumsum(w * near)
@@ -150,7 +150,7 @@ def drawn_seeds(points: Reals, w: Reals, k: int, r: Randomness) -> Reals:
 
 
 def settled(points: Reals, w: Reals, centres: Reals) -> Reals:
-    """Lloyd's steps for as long as they lower the cost."""
+    """Take Lloyd's steps for as long as they lower the cost."""
     before = math.inf
     while True:
         distances = squared(points, centres)

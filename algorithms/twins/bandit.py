@@ -24,7 +24,7 @@ EDGE = "pmf({(1, 1, 1, 1): 0.55, (1, 1, 0, 0): 0.15, (1, 0, 0, 0): 0.1, (0, 0, 0
     reason="of two equal arms either has the larger mean half of the time",
 )
 def bandit_larger_mean(sample: Sample, r: Randomness) -> Pulls:
-    """`bandit`, at its own size, with a threshold of 0: commits to the larger mean."""
+    """Run `bandit`, at its own size, with a threshold of 0: it commits to the larger mean."""
     rows = Sample.of(sample)
     m = rows.size // 2
     means = [mean_of(rows, m, arm, 2) for arm in (0, 1)]
@@ -33,7 +33,7 @@ def bandit_larger_mean(sample: Sample, r: Randomness) -> Pulls:
 
 @subject(source=TIE, size=400, expect="fail", reason="every pull depends on all rewards before it, to the last digit")
 def bandit_ucb(sample: npt.NDArray[np.int64], r: Randomness) -> Pulls:
-    """UCB1: pulls the arm with the largest mean + sqrt(2 ln t / pulls), of its own pulls; with no randomness."""
+    """Run UCB1: pull the arm with the largest mean + sqrt(2 ln t / pulls), of its own pulls; no randomness."""
     pulls, paid, blocks = [1, 1], [int(sample[0, 0]), int(sample[1, 1])], [(0, 1), (1, 1)]
     for t, rewards in enumerate(sample[2:].tolist(), 2):
         bounds = [s / n + math.sqrt(2 * math.log(t) / n) for s, n in zip(paid, pulls, strict=True)]
@@ -45,7 +45,7 @@ def bandit_ucb(sample: npt.NDArray[np.int64], r: Randomness) -> Pulls:
 
 
 def drop_once(sample: Sample, threshold: Callable[[int], float]) -> Pulls:
-    """One phase that drops arms, each by a threshold of its own, which is asked for only where it has a say."""
+    """Run one phase that drops arms, each by a threshold of its own, which is asked for only where it has a say."""
     rows = Sample.of(sample)
     means = [mean_of(rows, PULLS, arm, 4) for arm in range(4)]
     gaps = [max(means) - mean for mean in means]
@@ -61,5 +61,5 @@ def drop_once(sample: Sample, threshold: Callable[[int], float]) -> Pulls:
     reason="an arm at the edge of the range takes a threshold or not, and the arms after it get what comes next",
 )
 def bandit_thresholds_in_turn(sample: Sample, r: Randomness) -> Pulls:
-    """A phase whose thresholds come from one generator in turn, where they are needed, not from named children."""
+    """Run a phase whose thresholds come from one generator in turn, where they are needed, not from named children."""
     return drop_once(sample, lambda arm: random_threshold(r, LOW, HIGH))

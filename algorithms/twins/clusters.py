@@ -32,13 +32,15 @@ DEPTH, WIDTH, CLAIMED = 4, 0.02, 0.1
     reason="1 / (rho eps)^2 rows leave out what the proof multiplies it by, and every weight differs",
 )
 def clusters_without_constants(sample: Sample, r: Randomness) -> Reals:
-    """r_clusters at the size of its theorem without the theorem's constants."""
+    """Run r_clusters at the size of its theorem without the theorem's constants."""
     return centres_of(count_cells(sample, r.child("core"), d=D, eps=EPS), r.child("finish"), k=K, d=D, eps=EPS)
 
 
 def rows_of_stage(level: int, parts: int) -> int:
-    """Rows with which a level's shares are told apart with probability CLAIMED / parts: by a random threshold of its
-    own, or at the last level by the offset of the weights."""
+    """Return the rows with which a level's shares are told apart with probability CLAIMED / parts.
+
+    That is by a random threshold of its own, or at the last level by the offset of the weights.
+    """
     width = 2.0 ** (1 - level) if level < DEPTH else WIDTH
     return math.ceil(4 * (cells_of_level(level, 1) - 1) / (math.pi * (width * CLAIMED / parts) ** 2))
 
@@ -52,8 +54,10 @@ def rows_of_stage(level: int, parts: int) -> int:
     reason="every level of the tree, and the masses, are given all of rho, and they add up",
 )
 def clusters_with_rho_unsplit(sample: Sample, r: Randomness, *, parts: int = 1) -> Reals:
-    """Two clusters on a line, with rows and a threshold of its own for each level: each stage alone keeps to rho, where
-    each should to its part of it."""
+    """Find two clusters on a line, with rows and a threshold of its own for each level.
+
+    Each stage alone keeps to rho, where each should keep to its part of it.
+    """
     rows, shift = Sample.of(sample), r.child("shift").random(1)
     heavy = [heavy_cells(rows, r, shift, level, parts) for level in range(1, DEPTH)]
     last = rows.take(rows_of_stage(DEPTH, parts))
@@ -66,7 +70,7 @@ def clusters_with_rho_unsplit(sample: Sample, r: Randomness, *, parts: int = 1) 
 
 
 def heavy_cells(rows: Sample, r: Randomness, shift: Reals, level: int, parts: int) -> Integers:
-    """Those of one level, from fresh rows, by a random threshold."""
+    """Return the heavy cells of one level, from fresh rows, by a random threshold."""
     codes, counts = rows.take(rows_of_stage(level, parts)).map(lambda x: codes_of(x, shift, level)).counts()
     threshold = random_threshold(r.child("level", level), 0.0, 2.0 ** (1 - level))
     found: Integers = heavy_values(codes, counts / counts.sum(), threshold)
@@ -82,7 +86,7 @@ def heavy_cells(rows: Sample, r: Randomness, shift: Reals, level: int, parts: in
     reason="a point that one sample has and the other has not draws an offset, and all leaves after it have others",
 )
 def clusters_with_offsets_in_turn(sample: Sample, r: Randomness) -> Reals:
-    """r_clusters with an offset for each leaf that has points, drawn in turn from one generator."""
+    """Run r_clusters with an offset for each leaf that has points, drawn in turn from one generator."""
     plan, core = plan_for(D, EPS), count_cells(sample, r.child("core"), d=D, eps=EPS)
     leaves = leaves_of(core, random_threshold(r.child("threshold"), 0.0, plan.eta))
     offsets = r.child("masses").random(len(leaves.counts))

@@ -22,7 +22,7 @@ SIZE, EQUAL = sample_size(0.1, 0.3), "pmf({1: 0.3, 2: 0.3, 3: 0.3, 4: 0.1})"
     reason="r orders numbers of appearance, and which value appeared first is the sample's doing",
 )
 def heavy_hitter_by_appearance(sample: npt.NDArray[Any], r: Randomness) -> Hashable:
-    """The first value above a random threshold, candidates hashed by when they appeared."""
+    """Return the first value above a random threshold, candidates hashed by when they appeared."""
     values, first, counts = np.unique(sample, return_index=True, return_counts=True)
     heavy = counts / len(sample) >= random_threshold(r.child("threshold"), *ends(0.3))
     appeared = values[heavy][np.argsort(first[heavy])].tolist()
@@ -37,7 +37,7 @@ def heavy_hitter_by_appearance(sample: npt.NDArray[Any], r: Randomness) -> Hasha
     reason="of values that are equally likely the sample picks the most frequent",
 )
 def heavy_hitter_most_frequent(sample: Sample, r: Randomness) -> Hashable:
-    """The most frequent value."""
+    """Return the most frequent value."""
     values, counts = sample.counts()
     found: Hashable = values[int(np.argmax(counts))].item()
     return found

@@ -17,7 +17,7 @@ HALFWAY = "halfway to what must be noticed the statistic falls on either side of
 
 @subject(source="bernoulli(0.55)", sample="counts", size=10_846, expect="fail", reason=HALFWAY)
 def coin_test_fixed(sample: Sample, r: np.random.Generator) -> bool:
-    """The coin test at c = eps/2."""
+    """Run the coin test at c = eps/2."""
     heads, n = heads_among(sample)
     return abs(heads / n - 0.5) >= 0.05
 
@@ -30,19 +30,19 @@ def coin_test_fixed(sample: Sample, r: np.random.Generator) -> bool:
     reason=HALFWAY,
 )
 def identity_test_fixed(sample: Sample, r: np.random.Generator) -> bool:
-    """The uniformity test at the middle of its interval."""
+    """Run the uniformity test at the middle of its interval."""
     return identity_test.distance(sample, null=8) >= sum(interval(8, 0.25, 0.1, 0.05)) / 2
 
 
 @subject(source="norm(0.196, 1)", size=100, expect="fail", reason="an effect of 1.96 standard errors: power one half")
 def z_test_usual(sample: np.ndarray, r: np.random.Generator) -> bool:
-    """The z-test at the usual 1.96."""
+    """Run the z-test at the usual 1.96."""
     return usual_tests.z_statistic(sample, mu0=0.0, sigma=1.0)[0] >= 1.959964
 
 
 @subject(source="norm(0.198, 1)", size=100, expect="fail", reason="an effect of two standard errors: power one half")
 def t_test_usual(sample: np.ndarray, r: np.random.Generator) -> bool:
-    """The t-test at the usual 1.984, of 99 degrees."""
+    """Run the t-test at the usual 1.984, of 99 degrees."""
     return usual_tests.t_statistic(sample, mu0=0.0)[0] >= 1.984217
 
 
@@ -54,5 +54,5 @@ def t_test_usual(sample: np.ndarray, r: np.random.Generator) -> bool:
     reason="a die so little loaded that the test's power is one half",
 )
 def chi_square_test_usual(sample: Sample, r: np.random.Generator) -> bool:
-    """Pearson's test at the usual 11.07, of 5 degrees."""
+    """Run Pearson's test at the usual 11.07, of 5 degrees."""
     return chi_square_test.statistic(sample, null=6)[0] >= chi_square_test.usual(5, 0.05)

@@ -29,7 +29,7 @@ AT_A_QUARTER = (1 - math.sqrt(3 / 4)) / 2  # a coin of this bias has the deviati
     reason="each run has offsets of its own: what is drawn after a seed from the rows is not shared",
 )
 def mean_vector_offset_of_data(sample: Sample, r: Randomness) -> Reals:
-    """Boxes whose offsets come from a generator that the rows seed."""
+    """Round to boxes whose offsets come from a generator that the rows seed."""
     t = mean_of(sample, d=D)
     private = np.random.default_rng(round(1e9 * float(t.sum())))
     return on_grid(t, private.random(D), by_boxes(*PLAN).width)
@@ -43,7 +43,7 @@ def mean_vector_offset_of_data(sample: Sample, r: Randomness) -> Reals:
     reason="where the spread is a power of two, half of the samples have boxes of half the width",
 )
 def mean_vector_width_of_data(sample: Sample, r: Randomness) -> Reals:
-    """Boxes whose widths follow the sample's spread, a power of two so that nearly all samples agree on it."""
+    """Round to boxes whose widths follow the sample's spread, a power of two so that nearly all samples agree on it."""
     rows = Sample.of(sample)
     t, squares = rows.mean(), rows.mean(np.square)
     spread = np.sqrt(np.maximum(squares - t**2, 1e-12))
@@ -59,6 +59,6 @@ def mean_vector_width_of_data(sample: Sample, r: Randomness) -> Reals:
     reason="a mean at the end of a box falls to either side, and without an offset it stays there for all r",
 )
 def mean_vector_no_offset(sample: Sample, r: Randomness) -> Reals:
-    """Boxes that always have an end at 1/2."""
+    """Round to boxes that always have an end at 1/2."""
     width = by_boxes(*PLAN).width
     return on_grid(mean_of(sample, d=D), (0.5 / width + 0.5) % 1, width)

@@ -29,7 +29,7 @@ from auditor import Randomness, Sample, subject
 
 
 def depth(d: int) -> int:
-    """T: recursive calls until d = 1."""
+    """Return T, the recursive calls until d = 1."""
     return 0 if d == 1 else 1 + depth((d - 1).bit_length())
 
 
@@ -59,7 +59,7 @@ class Constants:
 
     @property
     def group_size(self) -> int:
-        """Lemma 4.3's size at (tau, delta_0), made odd."""
+        """Return Lemma 4.3's size at (tau, delta_0), made odd."""
         return math.ceil(3 * (0.5 - self.tau) * (math.log(2) - self.log_delta0) / self.tau**2) | 1
 
     def query_size(self, tau: float) -> int:
@@ -93,7 +93,7 @@ def sample_size(d: int, tau: float, rho: float) -> int:
     reason="for tau >= 1/24 the test of s0 accepts an empty side, so that outputs are no tau-approximate medians",
 )
 def r_median_as_published(sample: Sample, r: Randomness, *, d: int = 8, tau: float = 0.05, rho: float = 0.05) -> int:
-    """Algorithm 3, line by line; integers in 0 .. 2^d - 1."""
+    """Run Algorithm 3, line by line; integers in 0 .. 2^d - 1."""
     check_parameters(d, tau, rho, None)
     return _recurse(Sample.of(sample).prefixes(d, d), r, d, Constants.of(d, tau, rho))
 

@@ -25,7 +25,7 @@ TAU, RHO, DELTA = 0.1, 0.1, 0.025
 
 @subject(source="bernoulli(0.5)", size=96_624, expect="fail", reason="each run has an offset of its own")
 def rstat_unshared_offset(sample: Rows, r: np.random.Generator) -> float:
-    """rSTAT with an offset that comes from the sample instead of r."""
+    """Run rSTAT with an offset that comes from the sample instead of r."""
     alpha = region_width(TAU, RHO, DELTA)
     private = np.random.default_rng(int(sample.sum()))
     return round_to_region(float(sample.mean()), alpha, private.uniform(0, alpha))
@@ -35,7 +35,7 @@ def rstat_unshared_offset(sample: Rows, r: np.random.Generator) -> float:
     source="bernoulli(0.5)", size=96_624, expect="fail", reason="a source whose mean is at a region's end splits evenly"
 )
 def rstat_no_offset(sample: Rows, r: np.random.Generator) -> float:
-    """rSTAT whose regions always have an end at 1/2."""
+    """Run rSTAT with regions that always have an end at 1/2."""
     alpha = region_width(TAU, RHO, DELTA)
     return round_to_region(float(sample.mean()), alpha, math.fmod(0.5, alpha))
 
@@ -48,7 +48,7 @@ def rstat_no_offset(sample: Rows, r: np.random.Generator) -> float:
     reason="a value of probability v is in the set or out of it as its count falls",
 )
 def heavy_hitters_fixed_threshold(sample: Sample, r: np.random.Generator) -> tuple[Hashable, ...]:
-    """rHeavyHitters with v' = v."""
+    """Run rHeavyHitters with v' = v."""
     q1, q2 = step_sizes(0.1, 0.3, 0.1)
     rows = Sample.of(sample)
     candidates = set(rows.take(q1).counts()[0].tolist())
@@ -63,7 +63,7 @@ def heavy_hitters_fixed_threshold(sample: Sample, r: np.random.Generator) -> tup
     reason="the same set in another order is another list",
 )
 def heavy_hitters_in_order_of_appearance(sample: Rows, r: np.random.Generator) -> list[Hashable]:
-    """The 1/5-heavy values, as a list in the order in which the sample showed them."""
+    """Return the 1/5-heavy values, as a list in the order in which the sample showed them."""
     values, first, counts = np.unique(sample, return_index=True, return_counts=True)
     heavy = counts >= len(sample) / 5
     return list(values[heavy][np.argsort(first[heavy])].tolist())
@@ -76,7 +76,7 @@ def heavy_hitters_in_order_of_appearance(sample: Rows, r: np.random.Generator) -
     reason="floating-point addition depends on the order, and the sample's order is no information",
 )
 def float_sum_in_sample_order(sample: Rows, r: np.random.Generator) -> float:
-    """The sum of the different values, in the order in which the sample showed them: the same set, another sum."""
+    """Return the sum of the different values, in the order in which the sample showed them: same set, another sum."""
     _, first = np.unique(sample, return_index=True)
     total = 0.0
     for value in sample[np.sort(first)]:
@@ -91,7 +91,7 @@ def float_sum_in_sample_order(sample: Rows, r: np.random.Generator) -> float:
     reason="what the first step draws decides which bits the second gets",
 )
 def one_generator_in_turn(sample: Rows, r: np.random.Generator) -> float:
-    """rSTAT after a step that draws from r as often as the sample makes it, instead of from a child of its own."""
+    """Run rSTAT after a step that draws from r as often as the sample makes it, instead of from a child of its own."""
     alpha = region_width(TAU, RHO, DELTA)
     r.random(int(sample[:100].sum()))
     return round_to_region(float(sample.mean()), alpha, r.uniform(0, alpha))
@@ -104,7 +104,7 @@ def one_generator_in_turn(sample: Rows, r: np.random.Generator) -> float:
     reason="rejection takes as many bits as the sample makes it, and the weak learner gets what comes next",
 )
 def r_boost_desynchronised(sample: tuple[Rows, Rows], r: np.random.Generator) -> tuple[float, ...]:
-    """Two rounds of boosting that draw from one generator in turn: filter by mu, learn, filter again, learn."""
+    """Run two rounds of boosting that draw from one generator in turn: filter by mu, learn, filter again, learn."""
     x, y = sample
     hypotheses: tuple[Halfspace, ...] = ()
     for start in (0, 20_000):

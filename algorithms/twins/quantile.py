@@ -25,7 +25,7 @@ WIDTH, SLACK = 40.0, 0.005
     reason="the quantile is where two multiples of the width are equally near",
 )
 def quantile_to_whole_widths(sample: Sample, r: np.random.Generator) -> float:
-    """The quantile 0.9 to the nearest multiple of 58: the grid has no offset, and 899 is at a cell's end."""
+    """Return the quantile 0.9 to the nearest multiple of 58: the grid has no offset, and 899 is at a cell's end."""
     return 58.0 * math.floor(quantile(sample, p=0.9) / 58 + 0.5)
 
 
@@ -33,13 +33,13 @@ def quantile_to_whole_widths(sample: Sample, r: np.random.Generator) -> float:
     source="expon", size=10_000, expect="fail", reason="its bins start at the sample's minimum and end at its maximum"
 )
 def quantile_by_histogram(sample: npt.NDArray[np.float64], r: np.random.Generator) -> float:
-    """The end of the bin in which the sample reaches nine tenths, of a hundred bins."""
+    """Return the end of the bin in which the sample reaches nine tenths, of a hundred bins."""
     counts, edges = np.histogram(sample, bins=100)
     return float(edges[1 + np.searchsorted(np.cumsum(counts), 0.9 * len(sample))])
 
 
 def nearly_covers(output: float, *, source: Any, r: np.random.Generator, params: Mapping[str, Any]) -> bool:
-    """Whether a threshold covers at least 0.895."""
+    """True if a threshold covers at least 0.895."""
     return covers(output, source=source, r=r, params={"a": 0.1, "slack": SLACK})
 
 
@@ -53,7 +53,7 @@ def nearly_covers(output: float, *, source: Any, r: np.random.Generator, params:
     reason="a threshold that is rounded down covers less than it was made for",
 )
 def conformal_to_nearest(sample: Sample, r: np.random.Generator) -> float:
-    """The conformal threshold to the nearest point of a random grid, not the next above: its rho is the same."""
+    """Return the conformal threshold to the nearest point of a random grid, not the next above: its rho is the same."""
     return float(on_grid(order_statistic(sample, a=0.1), r.random(), WIDTH))
 
 
@@ -65,7 +65,7 @@ def conformal_to_nearest(sample: Sample, r: np.random.Generator) -> float:
     reason="a grid whose width is measured in the sample is another grid for each",
 )
 def conformal_by_own_scale(sample: Sample, r: np.random.Generator) -> float:
-    """The conformal threshold up to a grid whose cells are a tenth of the scores' own deviation."""
+    """Return the conformal threshold up to a grid whose cells are a tenth of the scores' own deviation."""
     rows = Sample.of(sample)
     values, counts = rows.counts()
     width = 0.1 * math.sqrt(float(np.cov(values, fweights=counts)))

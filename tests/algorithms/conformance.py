@@ -675,7 +675,7 @@ def a_worse_choice(n: int, p: float, asked: Mapping[str, float]) -> float:
 
 
 def opposites(size: int) -> Exact:
-    """Two scores whose means differ by a little more than tau: at the theorem's 242 rows within delta, at 5 beyond."""
+    """Two scores whose means differ by a little more than tau: at the theorem's 58 rows within delta, at 2 beyond."""
     asked, p = {"tau": 0.3, "rho": 0.3, "delta": 0.2}, 0.5 + 0.1501
     source, params = f"points([[1, 0], [0, 1]], weights=[{p}, {1 - p:.4f}])", {**asked, "candidates": 2}
     rho = lambda: rho_of_opposites(size, strength(**asked, candidates=2), p)  # noqa: E731
@@ -882,7 +882,7 @@ EXACT = [
     integrated("r_choice", lambda: rho_of_bits(300, strength(**USUAL, candidates=4), 4), TIED, 30, size=300),
     integrated("r_choice", lambda: rho_of_opposites(300, strength(**USUAL, candidates=2)), "points([[0, 1], [1, 0]])",
                30, size=300, params={"candidates": 2}),
-    *(opposites(size) for size in (242, 5)),
+    *(opposites(size) for size in (58, 2)),
     integrated("r_top_choice", lambda: top_two_of_three_bits(2), THREE_BITS, 30, size=2, rho=0.9, params=TOP_TWO),
     integrated("r_coin_test", lambda: coin_test.exact_rho(0.55, 2000, 0.5, *coin_test.interval(0.5, 0.1, 0.1, 0.05)),
                "bernoulli(0.55)", size=2000),
