@@ -236,7 +236,7 @@ Single heavy hitter: where some value has v, one of v/2 or more, from 1 / (v rho
     test_single_heavy_hitter::test_the_largest_difference_is_on_average_at_most_d
     test_single_heavy_hitter::test_runs_stray_no_more_often_than_the_proof_says
     algorithms/test_conformance::test_its_claim_holds_on_hard_sources
-    repair/mechanisms/test_heavy::test_near_shares_part_by_at_most_the_harmonic_bound
+    repair/mechanisms/test_threshold::test_near_shares_part_by_at_most_the_harmonic_bound
 Amplification by majority: Theorem A.3 with 1 / (2 eps^2 (rho/k)^2) runs of the base a string
     algorithms.amplification:amplified_by_majority algorithms.amplification:majority_size
     no union over Q1: above 1/2 there is at most one heavy hitter; accuracy as in Theorem A.3
