@@ -1,7 +1,7 @@
-"""list_size: do few outputs have nearly all of the mass? Runs on fresh samples, each with an r of its own.
+"""list_size: do L outputs have all of the mass but eta? Runs on fresh samples, each with an r of its own.
 
-A learner is list-reproducible where, over sample and r, all but a mass eta of its outputs are among L of them. Which
-these are is learnt on the way: see `misses`.
+A learner is list-reproducible if, over sample and r, all but a mass eta of its outputs are among L of them. Which these
+are is learnt on the way: see `misses`.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench
 from auditor.values import NO_CLASSES, describe
 
-_LONGER = 2000  # characters of an output that is shown again
-_OUTPUTS_TIMES = 10  # so that a subject that never repeats itself fails within the default budget
+_LONGER = 2000  # characters of an output that are shown where it is run again
+_OUTPUTS_TIMES = 10  # runs for each output of the list, so that a subject that never repeats itself fails in time
 
 
 class ListOptions(OverCells, frozen=True, kw_only=True):
-    """What a question about a list takes."""
+    """The options of a question about a list."""
 
     list_size: Annotated[
         int | None, option("With --eta: do so many outputs have all mass but eta, over sample and r?", "L", OTHER)
@@ -50,7 +50,6 @@ class ListQuestion(CellQuestion):
     instead: ClassVar[Mapping[str, str]] = {"pairs": "runs", "rho": "eta"}
 
     def settle(self, cell: Cell, options: ListOptions) -> Runs:
-        """One cell's inquiry; BadValue or UsageError where no number of runs could decide it."""
         length, eta = _check_asked(options)
         if cell.within:
             raise UsageError(f"{cell.within.words}: {NO_CLASSES}")
@@ -103,7 +102,7 @@ def _plan(cell: Cell, options: ListOptions, length: int, eta: float) -> Plan:
 
 
 def _check_decidable(plan: Plan, option: str) -> None:
-    """Whether runs that all fall into the list that the first of them named would pass."""
+    """Raise BadValue if the budget would not pass even runs that are all on the list that the first of them name."""
     budget = needed = plan.budget
     while (least := _least(plan, needed, plan.design)) > needed:
         soonest = _least(plan, needed, "fixed")  # a gate that looks more than once takes no fewer
@@ -118,5 +117,5 @@ def _check_decidable(plan: Plan, option: str) -> None:
 
 
 def _least(plan: Plan, budget: int, design: str) -> int:
-    """The runs after which none outside passes, with this budget."""
+    """Return the runs after which it passes if none is outside, with this budget."""
     return plan.named + least_pairs(plan.target or 0.0, plan.alpha, design, budget)

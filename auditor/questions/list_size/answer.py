@@ -1,4 +1,4 @@
-"""What an audit of a list says beyond its verdict: which outputs are on it, how often each came, and what did not."""
+"""What does an audit of a list know beyond its verdict? The outputs on it, how often each came, and one that is not."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from auditor.flow.parts import Command, Facts, Listing, Part
 from auditor.flow.record import Record
 from auditor.statistics.outward import at_most, between, percent
 
-SHOWN = 10  # outputs of a list
+SHOWN = 10  # outputs of a list that are shown
 
 
 class Frequent(msgspec.Struct, frozen=True):
-    """An output, in how many runs it came, and the number of one of them."""
+    """An output, how many runs gave it, and the number of one of them."""
 
     output: str
     runs: int
@@ -23,22 +23,22 @@ class Frequent(msgspec.Struct, frozen=True):
 
 
 class ListAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="question", tag="list_size"):
-    """Outputs of runs on fresh samples, each with an r of its own, and a list of the most frequent ones."""
+    """The outputs of runs on fresh samples, each with an r of its own, and the list of the most frequent ones."""
 
-    length: int  # of the list, at most
+    length: int  # the most outputs that the list has
     eta: float
     runs: int
-    named: int  # the first of them, which only named a list
-    missed: int  # of the others, those outside the list made of the runs before each
-    outside: int  # of all, those outside the list made of all of them
-    distinct: int
-    outputs: list[Frequent]  # the first ones of that list, the most frequent first
-    other: Frequent | None  # one that is not on it, the last that came or left
-    cell: str = ""  # whose it is, where there are several: the one that looks worst
+    named: int  # the first runs, which only name a list
+    missed: int  # how many of the others were outside the list made of the runs before each
+    outside: int  # how many of all runs are outside the list made of all of them
+    distinct: int  # outputs
+    outputs: list[Frequent]  # of the list, the most frequent first, at most SHOWN
+    other: Frequent | None  # an output that is not on the list: the last that came, or was dropped
+    cell: str = ""  # the name of the cell: of several, the one that looks worst
 
 
 def answer_of(record: Record) -> ListAnswer:
-    """As it was, whether the record comes from here or from a file."""
+    """Return the record's ListAnswer, decoding it if the record was read from JSON."""
     return msgspec.convert(msgspec.to_builtins(record.answer), ListAnswer)
 
 
@@ -47,11 +47,30 @@ def most_frequent(length: int) -> str:
 
 
 def list_parts(record: Record) -> Iterator[Part]:
+    """Report the mass outside, the list, and an output that is not on it."""
     found = answer_of(record)
     if not found.runs:
         return
-    here = f" with {found.cell}" if found.cell and len(record.cells) > 1 else ""
-    yield Facts([*_facts(record, found, here)])
+    own, here, largest = record.measures[0], "", "; a mass"
+    if len(record.cells) > 1:
+        here, largest = f" with {found.cell}" if found.cell else "", "; the largest mass outside is"
+    outside = (
+        f"{found.outside:,} of {found.runs:,} runs{here} are outside their {most_frequent(found.length)}{largest} "
+        f"{between(own.low, own.high, beside=record.target)} ({percent(own.confidence)} two-sided){_beside(record)}"
+    )
+    counted = found.runs - found.named
+    if counted > 0:
+        later = f"{found.missed:,} of {counted:,} later runs were outside the list before them"
+        made = f"made of the first {found.named:,} runs, and anew after each: {later}"
+    else:
+        made = f"made of all runs: for a pass the first {found.named:,} only name it"
+    distinct = f"{found.distinct:,} distinct output{'s'[: found.distinct != 1]} in all"
+    facts = [("outside", outside), ("list", f"{made}; {distinct}")]
+    if record.error_spent:
+        wrong = f"the verdict is wrong with probability at most {at_most(record.error_spent)}"
+        each = f"each interval has its own {percent(record.confidence)}, apart from the verdict"
+        facts.append(("confidence", f"{wrong}; {each}"))
+    yield Facts(facts)
     kept = min(found.length, found.distinct)
     more = f", the first {len(found.outputs)} of {kept:,}" if kept > len(found.outputs) else ""
     yield Listing(f"The list{here}{more}:", [f"{one.runs:,} x {one.output}" for one in found.outputs])
@@ -61,33 +80,13 @@ def list_parts(record: Record) -> Iterator[Part]:
             yield Command("replay it with:", found.other.replay)
 
 
-def _facts(record: Record, found: ListAnswer, here: str) -> Iterator[tuple[str, str]]:
-    own = record.measures[0]
-    largest = "; the largest mass outside is" if len(record.cells) > 1 else "; a mass"
-    yield (
-        "outside",
-        f"{found.outside:,} of {found.runs:,} runs{here} are outside their {most_frequent(found.length)}{largest} "
-        f"{between(own.low, own.high, beside=record.target)} ({percent(own.confidence)} two-sided{_beside(record)})",
-    )
-    yield "list", f"{_made(found)}; {found.distinct:,} distinct output{'s'[: found.distinct != 1]} in all"
-    if record.error_spent:
-        wrong = f"the verdict is wrong with probability at most {at_most(record.error_spent)}"
-        yield "confidence", f"{wrong}; each interval has its own {percent(record.confidence)}, apart from the verdict"
-
-
-def _made(found: ListAnswer) -> str:
-    counted = found.runs - found.named
-    if counted <= 0:
-        return f"made of all runs: for a pass the first {found.named:,} only name it"
-    later = f"{found.missed:,} of {counted:,} later runs were outside the list before them"
-    return f"made of the first {found.named:,} runs, and anew after each: {later}"
-
-
 def _beside(record: Record) -> str:
-    """What to make of the interval beside a verdict that rests on one side of it, at fewer looks."""
+    """Say how the interval relates to a verdict that rests on one side of it, at fewer looks."""
     own, target = record.measures[0], record.target
     if record.bound is None or target is None:
         return ""
     if record.bound.value == target and own.low <= target < own.high:
-        return "; it holds at every number of runs, which takes more than the verdict, and contains the target"
+        return (
+            ". It is wider than the verdict needs, because it holds at every number of runs; it may contain the target"
+        )
     return "" if record.bound.value == target else "; the verdict's limit is one-sided, and so closer"

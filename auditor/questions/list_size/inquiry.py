@@ -1,4 +1,4 @@
-"""Runs of one cell against one list: what a trial is, and what the outputs of all trials say."""
+"""Is what one run gives on the list? The runs of one cell, and what their outputs show of the mass outside."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from auditor.statistics.outward import at_least, at_most, exact, sure
 from auditor.trials.trial import Bench, NoOutput, Trial, judge, timed_run
 from auditor.values import describe, fingerprint
 
-_TEXT = 200  # characters of an output
+_TEXT = 200  # characters of an output that are shown
 _NO_OUTPUT = "no output"
 
 
 def one_run(bench: Bench, index: int, fell: Mapping[int, str]) -> Trial:
-    """A trial: one run, on a sample and with an r of its own. It is the first run of pair `index`."""
+    """Return a trial that is one run, on a sample and with an r of its own: the first run of pair `index`."""
     output, seconds = timed_run(bench, index, 0, fell)
     seen = bench.settled(output)
     accurate = judge(bench, output, index)
@@ -38,12 +38,12 @@ def one_run(bench: Bench, index: int, fell: Mapping[int, str]) -> Trial:
 
 @dataclass(slots=True)
 class Runs(PairsInquiry):
-    """Outputs in index order until the gate decides or the budget is spent; what a pair is elsewhere is a run here."""
+    """Single runs of one cell against one list: what is a pair elsewhere is a run here."""
 
     length: int = 1
     misses: Misses = field(init=False)
-    shown: dict[str, tuple[str, int]] = field(default_factory=dict)  # what is on the list: its text, and a run of it
-    other: tuple[str, str, int] | None = None  # what came last, or left last, and is not
+    shown: dict[str, tuple[str, int]] = field(default_factory=dict)  # of each output on the list: its text, and a run
+    other: tuple[str, str, int] | None = None  # the output that was last found off the list, or dropped from it
 
     def __post_init__(self) -> None:
         PairsInquiry.__post_init__(self)
@@ -56,7 +56,7 @@ class Runs(PairsInquiry):
         name = trial.payload["output"]
         off = self.misses.add(name)
         self.shown.setdefault(name, (trial.payload["shown"], trial.index))
-        if off is not None:  # what came, or what had to leave the list for it
+        if off is not None:
             self.other = off, *self.shown.pop(off)
         self.tally = self.tally.plus(differs=off == name, accurate=trial.accurate)
         if self.plan.design == "anytime":
@@ -93,7 +93,7 @@ class Runs(PairsInquiry):
         return Verdict(outcome, reason, "list", plan.alpha, bound)
 
     def _bounds(self) -> tuple[Bound, Bound]:
-        """One-sided limits from below and above, each at the level that its verdict has."""
+        """Return one-sided limits from below and above, each at the level of its verdict."""
         gate, design = self.gate, self.design
         return (
             Bound("lower", self.misses.lower(design, gate.alpha_fail), 1 - self.plan.cells * gate.alpha_fail),
@@ -121,16 +121,12 @@ class Runs(PairsInquiry):
         measures = [self._measure()]
         if accuracy := self.accuracy():
             measures.append(msgspec.structs.replace(accuracy_measure(accuracy), method=METHODS[self.design]))
-        return Answer(self._fields(), measures=measures, rows=[self.row()], accuracy=accuracy)
-
-    def _measure(self) -> Measure:
-        n, k, design = self.misses.runs, self.misses.after, self.design
-        limits = self.misses.interval(design, self.plan.alpha / self.plan.cells)  # which hold together, of all cells
-        return Measure("outside", k / n if n else None, *limits, self.plan.confidence, METHODS[design], k, n)
-
-    def _fields(self) -> ListAnswer:
         found = self.misses
-        return ListAnswer(
+
+        def frequent(name: str, text: str, run: int) -> Frequent:
+            return Frequent(text, found.counts[name], run, self.replay(run))
+
+        fields = ListAnswer(
             length=self.length,
             eta=self.gate.target,
             runs=found.runs,
@@ -138,16 +134,16 @@ class Runs(PairsInquiry):
             missed=found.before,
             outside=found.after,
             distinct=len(found.counts),
-            outputs=[self._frequent(name, *self.shown[name]) for name in found.ranked()[:SHOWN]],
-            other=self._other(),
+            outputs=[frequent(name, *self.shown[name]) for name in found.ranked()[:SHOWN]],
+            other=frequent(*self.other) if self.other else None,
             cell=self.cell.name,
         )
+        return Answer(fields, measures=measures, rows=[self.row()], accuracy=accuracy)
 
-    def _frequent(self, name: str, text: str, run: int) -> Frequent:
-        return Frequent(text, self.misses.counts[name], run, self.replay(run))
-
-    def _other(self) -> Frequent | None:
-        return self._frequent(*self.other) if self.other else None
+    def _measure(self) -> Measure:
+        n, k, design = self.misses.runs, self.misses.after, self.design
+        limits = self.misses.interval(design, self.plan.alpha / self.plan.cells)  # those of all cells hold together
+        return Measure("outside", k / n if n else None, *limits, self.plan.confidence, METHODS[design], k, n)
 
     def row(self) -> CellRow:
         own, replay = self._measure(), self.replay(self.other[2]) if self.other else None
@@ -159,7 +155,7 @@ class Runs(PairsInquiry):
         return Outlook(self.misses.runs, self.plan.budget, words, self._forecast())
 
     def _forecast(self) -> float | None:
-        """The runs to a verdict if as many go on to be outside; None where the budget ends first."""
+        """Return the runs to a verdict if the share outside stays as it is; None if the budget ends first."""
         found, gate = self.misses, self.gate
         if self.plan.design == "fixed" or not found.counted:
             return None

@@ -1,4 +1,4 @@
-"""How much of a law is outside its L most frequent values? Two counts of what a list misses: pure, no randomness.
+"""How much mass of a law is outside its L most frequent values? Two counts of what a list misses. Pure.
 
 q is the least mass outside any set of L values; i.i.d. outputs are seen in turn, and no list is known beforehand.
 
@@ -29,22 +29,22 @@ from auditor.statistics.interval import BOUNDS
 
 
 def runs_to_name(length: int, eta: float) -> int:
-    """How many runs come before the first that is counted for a pass: fixed beforehand."""
+    """Return how many runs only name the list: the first that counts for a pass comes after them."""
     return math.ceil(length * math.log(2.5 / eta))
 
 
 class Misses(msgspec.Struct):
-    """Outputs by name, and which `length` of them are the list: the most frequent, of equals the one that was there."""
+    """Counts of outputs by name, and the list: the `length` most frequent, of equals those that were there first."""
 
     length: int
-    named: int  # runs that are not counted before
+    named: int  # runs that are not counted in `before`
     counts: dict[str, int] = {}
     listed: dict[str, None] = {}  # in the order in which they came
     runs: int = 0
-    before: int = 0
-    after: int = 0
+    before: int = 0  # counted runs outside the list made of those before each
+    after: int = 0  # runs outside the list made of all of them
     _least: int = 0  # runs that every output of a full list has at least
-    _rare: list[str] = []  # those that had no more when it was last looked through
+    _rare: list[str] = []  # outputs of the list that had no more when it was last looked through
 
     @property
     def counted(self) -> int:
@@ -52,7 +52,7 @@ class Misses(msgspec.Struct):
         return max(0, self.runs - self.named)
 
     def add(self, name: str) -> str | None:
-        """Counts it. Where it did not stay on the list: which output is off it now, it or another."""
+        """Count an output. Return the one that is off the list for it, which may be itself; None if none is."""
         was_there = name in self.listed
         self.counts[name] = self.counts.get(name, 0) + 1
         off = None if was_there else self._enlist(name)
@@ -72,8 +72,8 @@ class Misses(msgspec.Struct):
         return off
 
     def _rarest(self) -> str:
-        """Of the list, the last of `_rare`. A full list has no more of them until the least rises, so that it is looked
-        through seldom."""
+        """Return the rarest output of the list, which is the last of `_rare`. A full list gets no other as rare until
+        the least rises, so that it is seldom looked through."""
         while self._rare and self.counts[self._rare[-1]] > self._least:
             self._rare.pop()
         if not self._rare:
@@ -82,19 +82,19 @@ class Misses(msgspec.Struct):
         return self._rare[-1]
 
     def ranked(self) -> list[str]:
-        """The list, the most frequent first."""
+        """Return the list, the most frequent first."""
         return sorted(self.listed, key=lambda name: -self.counts[name])
 
     def lower(self, design: str, alpha: float) -> float:
-        """With probability 1 - alpha q is at or above this."""
+        """Return a limit that q is at or above with probability 1 - alpha."""
         return BOUNDS[design][0](self.runs, self.after, alpha) if self.runs else 0.0
 
     def upper(self, design: str, alpha: float) -> float:
-        """With probability 1 - alpha q is at or below this."""
+        """Return a limit that q is at or below with probability 1 - alpha."""
         return BOUNDS[design][1](self.counted, self.before, alpha) if self.counted else 1.0
 
     def interval(self, design: str, alpha: float) -> tuple[float, float]:
-        """Both, at half of alpha each. The two counts may contradict each other, as seldom as one of them errs: then
-        all that is between."""
+        """Return both, each at half of alpha. They may contradict each other, as seldom as one of them errs: then what
+        is between them."""
         low, high = self.lower(design, alpha / 2), self.upper(design, alpha / 2)
         return min(low, high), max(low, high)

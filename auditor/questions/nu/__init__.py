@@ -1,4 +1,8 @@
-"""nu: is there one answer for most random strings? (eta, nu)-reproducibility: k runs with each r, string by string."""
+"""nu: is there one answer for most random strings? Each trial is one random string r, with which k runs are made.
+
+A learner is (eta, nu)-reproducible if all but a share nu of the strings r have an output of probability 1 - eta or more
+over the sample.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +18,7 @@ from auditor.errors import BadValue, UsageError, check_count
 from auditor.flow.parts import Part
 from auditor.flow.plan import MAX_PAIRS, PAIRS_TIMES_TARGET, Plan, check_share, make_plan
 from auditor.flow.question import Answer, Outlook, with_example
-from auditor.flow.record import EXAMPLES, CellRow, Measure, Record
-from auditor.flow.record import RhoInterval as Interval
+from auditor.flow.record import EXAMPLES, CellRow, Measure, RhoInterval
 from auditor.flow.verdict import Verdict
 from auditor.questions.cells import CellQuestion, OneCell, cell_row
 from auditor.questions.nu.answer import Frequency, NuAnswer, NuAtEta, WorstString, profile_parts
@@ -30,9 +33,7 @@ from auditor.trials.trial import Bench, Trial
 from auditor.values import NO_CLASSES
 
 ETAS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)  # where a profile is shown, beside the eta that was asked for
-MOST_RUNS = 2000  # with each string: the bounds look at every number of them
-
-
+MOST_RUNS = 2000  # with each string, since the bounds look at every number of runs outside
 ETA = option("With --nu: how often a good r may give another output; with --list-size: the mass outside.", "E", OTHER)
 RUNS = option(
     "With --nu: runs with each r; with --list-size: at most so many.  [default: 2 / eta; 100 / eta + 10 L / (1 - eta)]",
@@ -42,7 +43,7 @@ RUNS = option(
 
 
 class NuOptions(OverCells, frozen=True, kw_only=True):
-    """What a question about random strings takes."""
+    """The options of a question about random strings."""
 
     eta: Annotated[float | None, ETA] = None
     nu: Annotated[float | None, option("With --eta: the share of r that need not be good.", "V", OTHER)] = None
@@ -59,16 +60,15 @@ class Nu(CellQuestion):
     instead: ClassVar[Mapping[str, str]] = {"pairs": "strings", "rho": "nu", "replay": "runs"}
 
     def settle(self, cell: Cell, options: NuOptions) -> Strings:
-        """One cell's inquiry; BadValue or UsageError where no number of strings could decide it."""
         eta, nu = _check_asked(cell, options)
         if cell.within:
             raise UsageError(f"{cell.within.words}: {NO_CLASSES}")
         if isinstance(cell.source, Dataset) and cell.source.drawn_together:
             raise UsageError("--resample split makes two halves and no more: with --eta use bootstrap")
-        runs, name = _runs(eta, options.runs), "strings" if options.fixed is None else "fixed"
-        budget = options.strings if options.fixed is None else options.fixed
+        runs = _runs(eta, options.runs)
+        option, budget = ("strings", options.strings) if options.fixed is None else ("fixed", options.fixed)
         budget = math.ceil(PAIRS_TIMES_TARGET / nu - 1e-9) if budget is None else budget
-        check_count(name, budget, least=1, example=2000)
+        check_count(option, budget, least=1, example=2000)
         plan = replace(
             make_plan(target=nu, confidence=options.confidence),
             gates="nu",
@@ -80,11 +80,10 @@ class Nu(CellQuestion):
             delta=options.beta,
             family=options.family,
         )
-        _check_decidable(plan, name)
+        _check_decidable(plan, option)
         return Strings(replace(cell, unit=StringUnit(runs)), plan)
 
-    def parts(self, record: Record) -> Iterator[Part]:
-        yield from profile_parts(record)
+    parts = staticmethod(profile_parts)
 
     def again(self, bench: Bench, index: int) -> Iterator[Part]:
         assert isinstance(bench.unit, StringUnit)
@@ -92,6 +91,7 @@ class Nu(CellQuestion):
 
 
 def _runs(eta: float, runs: int | None) -> int:
+    """Return the runs with each string: as many as were asked for, or 2 / eta."""
     if runs is None:
         runs = max(4, math.ceil(2 / eta - 1e-9))
         if runs > MOST_RUNS:
@@ -104,6 +104,7 @@ def _runs(eta: float, runs: int | None) -> int:
 
 
 def _check_asked(cell: Cell, options: NuOptions) -> tuple[float, float]:
+    """Return eta and nu; an error if they are missing, out of range, or do not go with the other options."""
     given = [name for name in ("eta", "nu", "beta", "runs", "strings") if getattr(options, name) is not None]
     missing = [name for name in ("eta", "nu") if name not in given]
     if missing:
@@ -129,7 +130,7 @@ def _check_asked(cell: Cell, options: NuOptions) -> tuple[float, float]:
 
 
 def _check_decidable(plan: Plan, option: str) -> None:
-    """Whether strings without one run outside would pass."""
+    """Raise BadValue if the budget would not pass even strings without one run outside; say how many would."""
     if plan.budget > MAX_PAIRS:
         raise BadValue(option, plan.budget, f"is more than {MAX_PAIRS:.0e} strings, which no audit finishes")
     if plan.eta is None or plan.nu_gate is None or plan.nu_gate.least_strings(plan.runs) is None:
@@ -149,11 +150,11 @@ def _check_decidable(plan: Plan, option: str) -> None:
 
 @dataclass(slots=True)
 class Strings(OneCell):
-    """Strings of one cell against one nu."""
+    """Random strings of one cell, each with its runs, against one nu."""
 
     groups: Groups = field(init=False)
     wrong: Inaccurate = field(default_factory=Inaccurate)
-    worst: tuple[int, Group] | None = None
+    worst: tuple[int, Group] | None = None  # the first string with the most runs outside: its number and its runs
     gate: GroupGate = field(init=False)
 
     def __post_init__(self) -> None:
@@ -194,13 +195,14 @@ class Strings(OneCell):
         return "" if self.plan.delta is None else f"; all but {self.plan.delta:g} of the canonical outputs are accurate"
 
     def suspicion(self) -> float:
-        """How much speaks against this cell: only an order, so the share that looks bad will do."""
+        """The share of strings that look bad: enough for an order of cells."""
         return self.groups.beyond(self.gate.eta) / self.groups.strings if self.groups.strings else 0.0
 
     def verdict(self) -> Verdict:
         return self.gate.decide(self.groups, self.wrong)
 
     def _step(self, eta: float) -> NuAtEta:
+        """Return what is known of nu(eta), with limits that hold for all eta and cells together."""
         groups, alpha, design = self.groups, self.plan.alpha / self.plan.cells / 2, self.design
         seen = groups.beyond(eta) / groups.strings if groups.strings else 0.0
         low, high = nu_lower(groups, eta, alpha, design=design), nu_upper(groups, eta, alpha, design=design)
@@ -221,7 +223,7 @@ class Strings(OneCell):
             examples=self.examples,
         )
 
-    def _profile(self, rho: Interval) -> NuAnswer:
+    def _profile(self, rho: RhoInterval) -> NuAnswer:
         plan, eta = self.plan, self.gate.eta
         low, high = GroupGate(replace(plan, design=self.design)).nu_bounds(self.groups)
         steps = [self._step(each) for each in sorted({*ETAS, eta})]

@@ -1,8 +1,8 @@
-"""What do groups of runs say of (eta, nu), and of the accuracy of canonical outputs? Pure, no I/O, no randomness.
+"""What do groups of runs show of (eta, nu), and of the accuracy of canonical outputs? Pure, no I/O, no randomness.
 
-Pseudo-global stability asks whether a string is good, and whether its canonical output is accurate but for a share beta
-of the strings. What counts against a subject is a good string with an inaccurate canonical output; what is seen is the
-most frequent of k runs. The gates allow for what the two may differ by:
+Pseudo-global stability asks whether strings are good, and whether the canonical outputs of all but a share beta of the
+strings are accurate. What counts against a subject is a good string with an inaccurate canonical output; what is seen
+is the most frequent output of k runs. The gates allow for the ways in which the two may differ:
 
     the most frequent output of a good string is not its canonical one     c = Pr[Bin(k, eta) >= k/2]
     k runs of a good string agree on an output that is not canonical       eta^k
@@ -34,12 +34,12 @@ class Inaccurate(msgspec.Struct, frozen=True):
     agreed: int = 0
 
     def continued(self, factor: float) -> Inaccurate:
-        """What they were if the others came as these did."""
+        """Return what the counts would be after `factor` times as many strings."""
         return Inaccurate(round(factor * self.strings), round(factor * self.agreed))
 
 
 class GroupGate:
-    """Both questions of one plan."""
+    """The gates of one plan: on nu, and on the accuracy of canonical outputs where beta was given."""
 
     def __init__(self, plan: Plan) -> None:
         assert plan.eta is not None
@@ -49,7 +49,7 @@ class GroupGate:
         self.fixed = plan.design == "fixed"
 
     def nu_bounds(self, groups: Groups) -> tuple[float, float]:
-        """One-sided limits on nu(eta) from below and above, each at the level that its verdict has."""
+        """Return one-sided limits on nu(eta) from below and above, each at the level of its verdict."""
         gate = self.nu_gate
         if self.fixed:
             return nu_lower(groups, self.eta, gate.alpha_fail), nu_upper(groups, self.eta, gate.alpha_pass)
@@ -63,7 +63,7 @@ class GroupGate:
         return self._nu_fails(groups) or self.is_inaccurate(groups.strings, wrong.agreed)
 
     def forecast(self, groups: Groups, wrong: Inaccurate) -> int | None:
-        """The strings after which it decides if all go on as those before; None where the budget ends first."""
+        """Return the strings after which it decides if all go on as before; None if the budget ends first."""
 
         def decides(n: int) -> bool:
             then, off = groups.continued(n), wrong.continued(n / groups.strings)
@@ -84,6 +84,7 @@ class GroupGate:
         return bool(log_e_pass(n, inaccurate, least) >= -math.log(alpha))
 
     def is_inaccurate(self, n: int, agreed: int) -> bool:
+        """True if more strings agree on an inaccurate output than beta and nu allow for."""
         if self.plan.delta is None:
             return False
         runs, alpha = self.plan.runs, self.nu_gate.alpha_fail
@@ -95,7 +96,7 @@ class GroupGate:
         return bool(log_e_fail(n, agreed, most) >= -math.log(alpha))
 
     def decide(self, groups: Groups, wrong: Inaccurate) -> Verdict:
-        """The verdict at the stop, with the one-sided bound on nu that says it."""
+        """Return the verdict at the stop, with the one-sided bound on nu that it rests on."""
         plan, (low, high) = self.plan, self.nu_bounds(groups)
         upper = Bound("upper", high, 1 - self.nu_gate.alpha_pass)
         lower = Bound("lower", low, 1 - plan.cells * self.nu_gate.alpha_fail)
@@ -123,7 +124,7 @@ class GroupGate:
         return Verdict("inconclusive", self._undecided(groups, wrong), "budget", plan.alpha)
 
     def _seen(self, groups: Groups) -> str:
-        """The estimate, as counts: what a string is seen to be is not quite what it is."""
+        """Say what was seen, as counts and not as an estimate: a string may look worse or better than it is."""
         beyond = f"{groups.beyond(self.eta)} of {groups.strings} strings"
         return f"{beyond} have more than {exact(self.eta)} of their runs outside"
 

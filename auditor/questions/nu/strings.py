@@ -1,4 +1,4 @@
-"""What is one trial where nu is the question? All runs of one random string, and which outputs they gave."""
+"""What is one trial of nu? All runs of one random string, and which outputs they gave."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from auditor.flow.parts import Listing, Part, Words
 from auditor.trials.trial import NONE_FELL, Bench, NoOutput, Trial, judge, timed_run
 from auditor.values import Difference, describe, fingerprint, first_difference
 
-SHOWN = 5  # outputs of the worst string
-_TEXT = 200  # characters of each
-_LONGER = 2000  # and where a string is run again
-_LISTED = 20  # runs that are named for an output
+SHOWN = 5  # outputs of the worst string that are shown
+_TEXT = 200  # characters of an output that are shown
+_LONGER = 2000  # where the string is run again
+_LISTED = 20  # runs of an output that are named
 _NO_OUTPUT = "no output"
 
 
 class Group(msgspec.Struct, frozen=True, array_like=True):
-    """What the runs of one string showed: which of its distinct outputs each gave, counted as they came."""
+    """The runs of one string: `which` of its distinct outputs each gave, numbered as they came."""
 
     which: list[int]
-    shown: dict[str, str]  # the most frequent ones, described
+    shown: dict[str, str]  # the most frequent outputs, described
 
     @property
     def ranked(self) -> list[int]:
-        """The distinct outputs, the most frequent first; of several the one that came first."""
+        """The distinct outputs, the most frequent first; of equally frequent ones the one that came first."""
         distinct = {*self.which}
         return sorted(distinct, key=lambda one: (-self.which.count(one), one)) if len(distinct) > 1 else [*distinct]
 
@@ -40,8 +40,8 @@ class Group(msgspec.Struct, frozen=True, array_like=True):
 
 
 def outside_of(which: list[int]) -> int:
-    """Runs that did not give the most frequent output."""
-    distinct = {*which}  # one, of nearly all strings
+    """Return how many runs did not give the most frequent output."""
+    distinct = {*which}  # only one, for nearly all strings
     return len(which) - max(map(which.count, distinct)) if len(distinct) > 1 else 0
 
 
@@ -49,8 +49,8 @@ class Outputs(msgspec.Struct):
     """The distinct outputs of one string's runs."""
 
     which: list[int]
-    settled: list[Any]  # what counts of each: a later run may write into the output
-    accurate: list[bool | None]  # whether it is, judged before the next run
+    settled: list[Any]  # what counts of each distinct output: a later run may write into it
+    accurate: list[bool | None]  # whether each is, judged before the next run
     seconds: float = 0.0
     bottoms: tuple[str, ...] = ()
 
@@ -71,7 +71,7 @@ class StringUnit(msgspec.Struct, frozen=True):
 
 
 def run_string(bench: Bench, index: int, runs: int, fell: Mapping[int, str] = NONE_FELL) -> Outputs:
-    """All runs of string `index`: a pure function of (bench, index), and run j of it of (bench, index, j)."""
+    """Run string `index`: a pure function of (bench, index), and its run j of (bench, index, j)."""
     found, numbers = Outputs([], [], []), dict[str, int]()
     for which in range(runs):
         output, seconds = timed_run(bench, index, which, fell)
@@ -104,7 +104,7 @@ def _difference(first: Any, second: Any) -> Difference:
 
 
 def show_string(bench: Bench, index: int, runs: int) -> Iterator[Part]:
-    """The runs of one string again: each output, how often and in which runs it came."""
+    """Run one string again, and show each output, how often and in which runs it came."""
     check_count("runs", runs, least=1, example=20)
     found = run_string(bench, index, runs)
     group = Group(found.which, {})

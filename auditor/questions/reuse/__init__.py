@@ -40,12 +40,12 @@ from auditor.trials.cell import Cell, make_cell
 from auditor.trials.trial import Bench, Trial
 from auditor.values import NO_CLASSES
 
-TRIALS = 400
+TRIALS = 400  # by default
 _METHOD = "how often a coupling differs, from above; how often one event does, from below"
 
 
 class ReuseOptions(Options, frozen=True, kw_only=True):
-    """What an interview takes."""
+    """The options of a question about reuse."""
 
     analyst: Annotated[Any, option("Who asks: module:fn, called fn(ask, rng).", "FN", WHAT)]
     queries: Annotated[int, option("The most that it asks.", "M", WHAT)]
@@ -54,26 +54,26 @@ class ReuseOptions(Options, frozen=True, kw_only=True):
 
 
 class Bounds(msgspec.Struct, frozen=True):
-    """Of the statistical distance; both hold together."""
+    """Limits of the statistical distance, which hold together."""
 
     low: float
     high: float
 
 
 class ReuseAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="question", tag="reuse"):
-    """Transcripts with fresh samples against transcripts with one sample. `bound` is (queries - 1) rho."""
+    """How far transcripts with one sample are from transcripts with fresh samples."""
 
     analyst: str
     queries: int
     rho: float  # of each answer
-    bound: float
+    bound: float  # (queries - 1) rho
     trials: int
     differ: int  # trials whose two transcripts, with the same randomness, are not the same
     distance: Bounds
-    event: str  # what tells reused transcripts from fresh ones best
-    tested: int  # trials that had no say in choosing it
-    reused_only: int
-    fresh_only: int
+    event: str  # the event that tells reused transcripts from fresh ones best
+    tested: int  # trials that had no say in choosing the event
+    reused_only: int  # tested trials in which it holds for the reused transcript only
+    fresh_only: int  # tested trials in which it holds for the fresh transcript only
 
 
 @dataclass(slots=True)
@@ -123,7 +123,7 @@ class ReuseInquiry(OneCell):
         return Outlook(done, of, f"{self.tally.mismatches:,} of {done:,} trials give two transcripts", float(of - done))
 
     def distance(self) -> Distance:
-        """Of fewer trials than were meant to be, only a limit is known that holds at every number of them."""
+        """Return what is known of the distance: before the last trial, a limit that holds at every number of them."""
         n, differ, alpha = self.tally.pairs, self.tally.mismatches, self.plan.alpha
         if not self.is_whole:
             return Distance(0.0, sequence_upper(n, differ, alpha / 2), n, differ, "none was sought", 0, 0, 0)
@@ -210,12 +210,28 @@ class Reuse(QuestionBase):
         if cell.within:
             raise UsageError(f"{cell.within.words}: {NO_CLASSES}")
         _check(cell, plan, bound, options.queries)
-        unit = _interviews(options)
+        unit = make_interviews(options.analyst, options.queries)
         cell = replace(cell, unit=unit, judged=False, looks=False, varies=QUERY, **_again(unit, options))
         return ReuseInquiry(cell, plan, unit=unit, of_each=rho)
 
     def parts(self, record: Record) -> Iterator[Part]:
-        yield Facts(list(_facts(record, answer_of(record))))
+        answer = answer_of(record)
+        tested = (
+            f": with a reused sample only {answer.reused_only:,} times, with fresh ones only "
+            f"{answer.fresh_only:,} times, in {answer.tested:,} trials that had no say in choosing it"
+        )
+        limits = between(answer.distance.low, answer.distance.high)
+        above = f"{answer.differ:,} of {answer.trials:,} trials give two transcripts with the same randomness"
+        wrong = f"verdict and distance are one statement, wrong with probability at most {at_most(record.error_spent)}"
+        yield Facts(
+            [
+                ("distance", f"{limits} ({percent(record.confidence)} two-sided)"),
+                ("above", above),
+                ("below", "", answer.event, tested),
+                ("analyst", "", answer.analyst, f", {answer.queries} queries"),
+                ("confidence", wrong),
+            ]
+        )
 
     def again(self, bench: Bench, index: int) -> Iterator[Part]:
         assert isinstance(bench.unit, InterviewTrial)
@@ -225,17 +241,17 @@ class Reuse(QuestionBase):
         yield Listing("answers with one sample:", [answer.shown for answer in reused.answers])
 
 
-def _interviews(options: ReuseOptions) -> InterviewTrial:
-    analyst = options.analyst
+def make_interviews(analyst: Any, queries: int) -> InterviewTrial:
+    """Return the trials with an analyst, which is given as a function or as its name module:fn."""
     fn = find_object(analyst) if isinstance(analyst, str) else analyst
     if not callable(fn):
         raise UsageError(f"--analyst {analyst} is {type(fn).__name__}, not a function analyst(ask, rng)")
     name = analyst if isinstance(analyst, str) else importable_name(fn) or "the analyst"
-    return InterviewTrial(fn, name, options.queries)
+    return InterviewTrial(fn, name, queries)
 
 
 def _again(unit: InterviewTrial, options: ReuseOptions) -> dict[str, Any]:
-    """How a command line asks for the same interviews; None where only Python can reach the analyst."""
+    """Return how a command line asks for the same interviews; no command if only Python can reach the analyst."""
     if ":" not in unit.name:
         return {"command": None}
     defaults = {"rho": None, "fixed": TRIALS, "confidence": 0.95}  # other ones may not go with these queries
@@ -264,23 +280,5 @@ def _check(cell: Cell, plan: Plan, bound: float, queries: int) -> None:
 
 
 def answer_of(record: Record) -> ReuseAnswer:
-    """A record that was read from a file has its answer as JSON."""
+    """Return the record's ReuseAnswer, decoding it if the record was read from JSON."""
     return msgspec.convert(msgspec.to_builtins(record.answer), ReuseAnswer)
-
-
-def _facts(record: Record, answer: ReuseAnswer) -> Iterator[tuple[str, ...]]:
-    limits = between(answer.distance.low, answer.distance.high)
-    yield "distance", f"{limits} ({percent(record.confidence)} two-sided)"
-    yield "above", f"{answer.differ:,} of {answer.trials:,} trials give two transcripts with the same randomness"
-    yield (
-        "below",
-        "",
-        answer.event,
-        f": with a reused sample only {answer.reused_only:,} times, with fresh ones only "
-        f"{answer.fresh_only:,} times, in {answer.tested:,} trials that had no say in choosing it",
-    )
-    yield "analyst", "", answer.analyst, f", {answer.queries} queries"
-    yield (
-        "confidence",
-        f"verdict and distance are one statement, wrong with probability at most {at_most(record.error_spent)}",
-    )

@@ -1,5 +1,6 @@
-"""How far apart are the transcripts with fresh samples and with a reused one? Two interviews with the same randomness,
-and bounds on a statistical distance from many of them.
+"""How far apart are transcripts with fresh samples and with a reused one? Bounds on their statistical distance.
+
+A trial is two interviews with the same randomness.
 
 From above: the two transcripts of a trial share their randomness, so they are a coupling, and no distance is larger
 than how often a coupling differs. From below: none is smaller than the difference of the probabilities of one event.
@@ -25,21 +26,21 @@ from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_u
 from auditor.trials.trial import RUNS, Bench, Trial
 from auditor.values import describe, fingerprint, settle
 
-LEAST_TRIALS = 8
+LEAST_TRIALS = 8  # since a quarter of them proposes events
 QUERY = "query"  # the mechanism's parameter
-_SHOWN = 40  # characters of an answer
+_SHOWN = 40  # characters of an answer that are shown
 
 
 class GivenAnswer(msgspec.Struct, frozen=True, array_like=True):
-    """What counts of one answer: its fingerprint, the number that it is, if any, and how it looks."""
+    """What counts of one answer."""
 
-    name: str
-    number: int | float | None
-    shown: str
+    name: str  # its fingerprint
+    number: int | float | None  # its value, if it is a number
+    shown: str  # as text
 
 
 class Transcript(msgspec.Struct, frozen=True, array_like=True):
-    """All answers of one interview; the queries follow from them."""
+    """All answers of one interview: the queries follow from them."""
 
     answers: tuple[GivenAnswer, ...]
 
@@ -53,10 +54,10 @@ class Transcript(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Event(msgspec.Struct, frozen=True):
-    """Something that may be so of a transcript: an answer on one side of a threshold, or one of a set of answers."""
+    """Something that may hold for a transcript: an answer is on one side of a threshold, or one of a set."""
 
     words: str
-    position: int | None  # of the answer; None for the whole transcript
+    position: int | None  # which answer; None for the whole transcript
     above: bool = True
     threshold: float | None = None
     among: frozenset[object] = frozenset()
@@ -72,7 +73,7 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class Distance(msgspec.Struct, frozen=True):
-    """Limits on a statistical distance, and what they rest on."""
+    """Limits on a statistical distance, and the counts that they rest on, as in `ReuseAnswer`."""
 
     low: float
     high: float
@@ -88,7 +89,7 @@ Pair = tuple[Transcript, Transcript]  # fresh, reused
 
 
 class InterviewTrial(msgspec.Struct, frozen=True):
-    """A trial that is two interviews with the same randomness: fresh samples for each query, and one for all."""
+    """A trial that is two interviews with the same randomness: a fresh sample for each query, and one for all."""
 
     analyst: Callable[..., Any]
     name: str
@@ -104,7 +105,7 @@ class InterviewTrial(msgspec.Struct, frozen=True):
         return fresh, reused
 
     def transcript(self, bench: Bench, index: int, *, reuse: bool) -> Transcript:
-        """One interview: a pure function of (bench, index, reuse)."""
+        """Hold one interview: a pure function of (bench, index, reuse)."""
         answers: list[Any] = []  # settled
         kept, queries = bench.draw(index, 0), bench.keys.r.child(index, QUERY)
 
@@ -130,7 +131,7 @@ class InterviewTrial(msgspec.Struct, frozen=True):
 
 
 def _guarded(who: str, place: tuple[Any, ...], run: Callable[[], Any]) -> Any:
-    """What foreign code returns; what it raises as an error of ours, with the place in words."""
+    """Return what the subject or the analyst returns; SubjectError with the place in words if it raises."""
     try:
         return run()
     except AuditorError:
@@ -143,7 +144,7 @@ def _guarded(who: str, place: tuple[Any, ...], run: Callable[[], Any]) -> Any:
 
 
 def bound_distance(pairs: Sequence[Pair], alpha: float) -> Distance:
-    """Both limits, each at half of alpha; the number of pairs was fixed beforehand."""
+    """Return both limits, each at half of alpha; the number of pairs was fixed beforehand."""
     n = len(pairs)
     differ = sum(fresh.name != reused.name for fresh, reused in pairs)
     build, choose, test = pairs[: n // 4], pairs[n // 4 : n // 2], pairs[n // 2 :]
@@ -157,7 +158,7 @@ def bound_distance(pairs: Sequence[Pair], alpha: float) -> Distance:
 
 
 def _candidates(pairs: Sequence[Pair]) -> Iterator[Event]:
-    """The whole transcript, and each answer: what came more often with a reused sample."""
+    """Yield events of the whole transcript and of each answer that came more often with a reused sample."""
     whole = _more_often([fresh.name for fresh, _ in pairs], [reused.name for _, reused in pairs])
     yield Event(f"the transcript is one of {len(whole)}", None, among=whole)
     for position in range(max(len(transcript.answers) for pair in pairs for transcript in pair)):
@@ -178,7 +179,7 @@ def _more_often(fresh: Sequence[object], reused: Sequence[object]) -> frozenset[
 
 
 def _thresholds(position: int, fresh: Sequence[float], reused: Sequence[float]) -> Iterator[Event]:
-    """Where the two empirical distributions are furthest apart, on either side."""
+    """Yield the events at which two empirical distributions are furthest apart, on either side."""
     gap, ahead, behind = 0, (0, 0.0), (0, 0.0)
     moves = Counter(fresh)
     moves.subtract(Counter(reused))
