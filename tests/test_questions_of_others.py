@@ -213,7 +213,9 @@ def test_a_question_of_others_has_a_command_with_its_options_and_its_words(insta
     _, text, _ = command("luck", "--help", cwd=installed)
     for words in ("How often do two r give two answers", "--limit", "--trials", "--jobs", "--ledger", "mine:coin"):
         assert words in text
-    assert "luck" in command("--help", cwd=installed)[1]
+    listed = command("--help", cwd=installed)[1]
+    assert "luck" in listed
+    assert "gone" in listed, "nobody is loaded before somebody asks"
     code, _, complaint = command("luck", *ASKED, "--limit", "2", cwd=installed)
     assert code == 2
     assert "--limit 2.0 must be in (0, 1): the share that you accept" in complaint
@@ -252,6 +254,7 @@ def test_whoever_runs_it_its_record_is_one(installed: Path, tmp_path: Path, comm
     first, *others = (timeless(record) for record in records)
     assert all(other == first for other in others)
     assert records[1]["cost"]["limits"]["jobs"] == 2
+    assert first["asked"] == {"source": ["bernoulli(0.5)"], "size": 20}
     assert "luck" in (tmp_path / "report.xml").read_text()
     assert "fail" in command("history", "mine:coin", "--ledger", "l.sqlite", cwd=tmp_path)[1]
     _, again, _ = command("luck", *ASKED, "--replay", "0", cwd=installed)
@@ -269,6 +272,9 @@ def test_a_project_gates_on_it(installed: Path, tmp_path: Path, command: Command
     assert code == 0, complaint
     (record,) = json.loads((tmp_path / "records.json").read_text())
     assert (record["question"], record["verdict"]) == ("luck", "pass")
+    with (tmp_path / "pyproject.toml").open("a") as file:
+        file.write("whisper = true\n")
+    assert "unknown key 'whisper'" in command("gate", cwd=tmp_path)[2]
 
 
 # A source of another kind.

@@ -1,10 +1,8 @@
-"""Who asks what: questions by name and by their options, in Python; and one that somebody else registered."""
+"""Who asks what: questions by name and by their options, in Python."""
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,7 @@ import pytest
 
 import auditor
 from auditor.errors import RENAMED, UsageError
-from auditor.flow.question import check_table, find_question, registered_questions
+from auditor.flow.question import check_table, find_question
 from auditor.request import GROUPS
 
 Command = Callable[..., tuple[int, str, str]]
@@ -53,10 +51,10 @@ def test_the_options_choose_the_question_and_asking_by_name_gives_the_same(
     by_options = auditor.audit(constant, draw, size=5, **keywords)
     by_name = auditor.ask(question, constant, draw, size=5, **keywords)
     assert by_options.question == question
-    assert _told(by_options) == _told(by_name)
+    assert _timeless(by_options) == _timeless(by_name)
 
 
-def _told(record: auditor.Record) -> Any:
+def _timeless(record: auditor.Record) -> Any:
     """All that may not differ between two runs of one plan."""
     document = msgspec.to_builtins(record)
     del document["cost"], document["environment"]
@@ -105,6 +103,7 @@ def _told(record: auditor.Record) -> Any:
         (lambda: auditor.ask("rho", constant, draw, size=5, cluster=3), "cluster=3 must be a text"),
         (lambda: auditor.ask("rho", constant, draw, size=5, timeout="x"), "timeout='x' must be"),
         (lambda: auditor.replay(constant, draw, size=5, pair="x"), "pair='x' must be the number of a pair"),
+        (lambda: auditor.replay(constant, draw, size=5, pair=-1), "pair=-1 must be the number of a pair"),
         (lambda: auditor.replay(constant, draw, size=5, pair=0, cell=1), "cell=1 must be from 0 to 0: which source"),
     ],
 )
@@ -144,149 +143,6 @@ def test_every_option_of_check_has_words_and_a_heading_or_is_for_python_alone() 
     assert all(one.words and one.group in GROUPS for one in table.values() if one.group)
     for name in ("curve", "price", "reuse"):
         assert {"jobs", "ledger", "resume", "cluster"} <= set(find_question(name).Options.__struct_fields__)
-
-
-THEIRS = '''
-from dataclasses import dataclass
-from typing import Annotated
-
-import msgspec
-
-from auditor.flow.parts import Facts, Words
-from auditor.flow.plan import Plan
-from auditor.flow.question import Answer, InquiryBase, Outlook, QuestionBase, Work
-from auditor.flow.record import CellRow, Measure
-from auditor.flow.verdict import Verdict
-from auditor.request import SURE, Options, option
-from auditor.subjects.subject import load_subject
-from auditor.trials.cell import make_cell
-
-
-class LoudOptions(Options, frozen=True, kw_only=True):
-    trials: Annotated[int, option("Pairs to look at.", "N", SURE)] = 20
-    shout: Annotated[bool, option("Say it loud.")] = False
-
-
-class LoudAnswer(msgspec.Struct, frozen=True, tag_field="question", tag="loud"):
-    said: str
-
-
-@dataclass
-class Listening(InquiryBase):
-    cell: object
-    plan: Plan
-    shout: bool
-    done: int = 0
-    differing: int = 0
-
-    @property
-    def cells(self):
-        return (self.cell,)
-
-    def opened(self, cell, bench):
-        self.bench = bench
-
-    def next(self):
-        return [Work(0, range(self.done, self.plan.budget))] if self.done < self.plan.budget else []
-
-    def add(self, cell, trial):
-        self.done += 1
-        self.differing += trial.difference is not None
-        return False
-
-    def verdict(self):
-        outcome = "fail" if self.differing else "pass"
-        return Verdict(outcome, f"{self.differing} of {self.done} pairs were loud", "mismatches", 0.05)
-
-    def answer(self):
-        cell, share = self.cell, self.differing / max(1, self.done)
-        limits = {"estimate": share, "low": 0.0, "high": 1.0, "confidence": self.plan.confidence}
-        row = CellRow(name="", question="loud", source=self.bench.source.name, size=cell.size, seed=cell.seed,
-                      pairs=self.done, mismatches=self.differing, **limits)
-        measure = Measure(name="loudness", method="by ear", **limits)
-        return Answer(LoudAnswer("LOUD" if self.shout else "loud"), [measure], [row])
-
-    def outlook(self):
-        return Outlook(self.done, self.plan.budget, "listening")
-
-
-class Loud(QuestionBase):
-    """Is TARGET loud?
-
-    Example: python -m auditor loud module:fn --shout
-    """
-
-    name = "loud"
-    Options = LoudOptions
-
-    def begin(self, request):
-        options = request.options
-        subject = load_subject(request.subject, options.params, texts=request.texts, randomness=options.randomness)
-        cell = make_cell("loud", subject, request.source, options)
-        return Listening(cell, Plan(None, options.confidence, "fixed", options.trials), options.shout)
-
-    def parts(self, record):
-        yield Facts([("it said", msgspec.to_builtins(record.answer)["said"])])
-
-    def again(self, bench, index):
-        yield Words(f"pair {index} gave {bench.run(index, 0)}")
-'''
-
-
-@pytest.fixture
-def theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder that, on the path, is an installed package with a question."""
-    (tmp_path / "their_question.py").write_text(THEIRS)
-    learners = "def rows(rng, size): return rng.random(size)\ndef one(sample, r): return 1\n"
-    (tmp_path / "their_learner.py").write_text(learners)
-    about = tmp_path / "theirs-1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text("[auditor.questions]\nloud = their_question:Loud\nlost = nowhere:Nobody\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    registered_questions.cache_clear()
-    yield tmp_path
-    registered_questions.cache_clear()
-    for name in ("their_question", "their_learner"):
-        sys.modules.pop(name, None)
-
-
-def test_anybodys_question_is_a_command_with_its_options_and_its_record(theirs: Path, command: Command) -> None:
-    _, listed, _ = command("--help", cwd=theirs, columns=100)
-    assert "loud      Is TARGET loud?" in listed
-    assert "lost" in listed  # nobody is asked before somebody needs it
-    _, helped, _ = command("loud", "--help", cwd=theirs, columns=100)
-    for words in ("Example: python -m auditor loud", "--shout", "Say it loud.", "--jobs", "--json", "How sure"):
-        assert words in helped
-    asked = ("loud", "their_learner:one", "--source", "their_learner:rows", "--size", "4", "--shout")
-    how = ("--jobs", "1", "--ledger", "audits.sqlite")  # tests/test_questions_of_others.py has one with workers
-    reports = ("--json", "record.json", "--junit", "out.xml", "--markdown", "out.md")
-    code, said, complaint = command(*asked, *how, *reports, cwd=theirs)
-    assert code == 0, complaint
-    assert said.startswith("PASS  their_learner:one")
-    assert "it said" in said
-    record = json.loads((theirs / "record.json").read_bytes())
-    assert (record["question"], record["schema"], record["verdict"]) == ("loud", "auditor.record/2", "pass")
-    assert record["asked"] == {"source": ["their_learner:rows"], "size": 4, "shout": True}
-    assert record["answer"] == {"question": "loud", "said": "LOUD"}
-    assert all((theirs / name).read_bytes() for name in ("out.xml", "out.md"))
-    assert "pair 3 gave 1" in command(*asked, "--replay", "3", cwd=theirs)[1]
-    assert "pair 3 gave 1" in command("replay", "record.json", "--pair", "3", "--trust", cwd=theirs)[1]
-    assert "pass" in command("history", "their_learner:one", cwd=theirs)[1]
-    code, _, complaint = command("lost", "their_learner:one", cwd=theirs)
-    assert code == 2
-    assert "the question 'lost' cannot be loaded from nowhere:Nobody" in " ".join(complaint.split())
-
-
-def test_anybodys_question_can_be_in_a_projects_file(theirs: Path, command: Command) -> None:
-    entry = (
-        '[[tool.auditor.subject]]\ntarget = "their_learner:one"\nsource = "their_learner:rows"\nsize = 4\n'
-        'question = "loud"\n'
-    )
-    (theirs / "pyproject.toml").write_text(f"{entry}shout = true\n")
-    assert command("gate", cwd=theirs)[0] == 0
-    (theirs / "pyproject.toml").write_text(f"{entry}whisper = true\n")
-    assert "unknown key 'whisper'" in command("gate", cwd=theirs)[2]
 
 
 @pytest.mark.parametrize(("old", "new"), RENAMED.items())

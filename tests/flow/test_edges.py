@@ -163,6 +163,7 @@ def test_beyond_what_is_calibrated_the_least_budget_is_that_of_the_sequence() ->
         ({"target": True}, "rho=True must be in (0, 1): the mismatch probability you accept, e.g. 0.1"),
         ({"target": "0.1"}, "rho='0.1' must be in (0, 1): the mismatch probability you accept, e.g. 0.1"),
         ({"target": 1.0}, "rho=1.0 must be in (0, 1): the mismatch probability you accept, e.g. 0.1"),
+        ({"target": math.nan}, "rho=nan must be in (0, 1): the mismatch probability you accept, e.g. 0.1"),
         ({"target": 0.0}, "rho=0.0 must be in (0, 1): the mismatch probability you accept, e.g. 0.1"),
         ({"target": 9e-11}, "rho=9e-11 would take more than 1e+12 pairs, which no audit finishes"),
         ({"confidence": 0.5}, "confidence=0.5 must be above 0.5: a coin says as much; use e.g. 0.95"),
@@ -170,6 +171,8 @@ def test_beyond_what_is_calibrated_the_least_budget_is_that_of_the_sequence() ->
         ({"confidence": 0}, "confidence=0 must be in (0, 1): how sure the verdict must be, e.g. 0.95"),
         ({"confidence": 1 - 2e-16}, "confidence=0.9999999999999998 is 1 to 15 digits: use e.g. 0.999999"),
         ({"delta": -1e-9}, "delta=-1e-09 must be in [0, 1): the share of runs that may be inaccurate, e.g. 0.05"),
+        ({"delta": "small"}, "delta='small' must be in [0, 1): the share of runs that may be inaccurate, e.g. 0.05"),
+        ({"confidence": 1}, "confidence=1 must be in (0, 1): how sure the verdict must be, e.g. 0.95"),
         ({"delta": 1}, "delta=1 must be in [0, 1): the share of runs that may be inaccurate, e.g. 0.05"),
         ({"pairs": 0}, "pairs=0 must be an integer of at least 1, e.g. 1000"),
         ({"fixed": 0}, "fixed=0 must be an integer of at least 1, e.g. 1000"),
@@ -191,9 +194,12 @@ def test_a_plan_that_cannot_be_is_refused_to_the_word(asked: dict[str, Any], wor
     with pytest.raises(BadValue) as refused:
         make_plan(**{"target": 0.1, **asked})
     assert str(refused.value) == words
+    assert refused.value.as_option().startswith(f"--{refused.value.name} {refused.value.value} ")
 
 
 def test_plans_at_the_edge_are_made() -> None:
+    assert make_plan(target=0.1, fixed=36, gates="churn").budget == 36
+    assert make_plan(target=0.05).budget == 2000
     assert make_plan(target=0.1, pairs=29).budget == 29
     assert make_plan(target=0.1, pairs=36, gates="churn").budget == 36
     assert make_plan(target=0.1, pairs=10**12).budget == 10**12
@@ -778,6 +784,7 @@ def test_resume_and_what_it_says(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as refused:
         auditor.audit(constant, resume=True, **options)
     assert str(refused.value) == f"--resume: there is no file {file}; leave --resume out to begin an audit"
+    assert not file.exists()
     auditor.audit(coin, "norm", size=2, ledger=str(file), pairs=40)
     name = f"{__name__}:constant"
     with pytest.raises(UsageError) as refused:
@@ -1157,6 +1164,7 @@ def test_an_interrupt_says_where_it_was() -> None:
     found = carried_out(constant, "norm", size=2, watch=Stops())
     assert (found.verdict, found.decided_by, found.exit_code) == ("inconclusive", "interrupt", 130)
     assert found.reason == "interrupted after 7 of at most 1000 pairs"
+    assert found.pairs == 7
     assert found.error_spent == 0.05
     late = carried_out(constant, "norm", size=2, how=RunOptions(for_=1e-9))
     assert late.decided_by == "clock"

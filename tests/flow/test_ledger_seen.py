@@ -279,13 +279,3 @@ def test_every_field_of_a_trial_comes_back(tmp_path: Path) -> None:
         found = [(cell, trial) for cell, trial in read_trials(connection, 1) if cell == 2]
     assert found == [(2, trial) for trial in wanted]
     assert [type(trial.accurate) for _, trial in found] == [type(trial.accurate) for trial in wanted]
-
-
-def test_trials_that_are_there_stay_as_they_are(tmp_path: Path) -> None:
-    file = str(tmp_path / "audits.sqlite")
-    begun(Path(file), None)
-    first, second = Trial(0, None, True, 0.5), Trial(0, None, False, 0.7)
-    with connect(file) as connection:
-        for trial in (first, second):
-            write_trials(connection, 1, [(5, trial)])
-        assert [trial for cell, trial in read_trials(connection, 1) if cell == 5] == [first]

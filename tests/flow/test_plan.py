@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.requests import cell_of
 
-from auditor.errors import BadValue, UsageError
+from auditor.errors import BadValue
 from auditor.flow.plan import Plan, error_probability, make_plan
 from auditor.flow.verdict import Bound, Tally, Verdict, is_accuracy_certified, is_decided
 from auditor.questions.reasons import Judged
 from auditor.questions.reasons import decide as decide_by
-from auditor.statistics.cost import information_bound, prospect
+from auditor.statistics.cost import prospect
 from auditor.statistics.gate import Gate
 from auditor.statistics.interval import BOUNDS, MeanEvidence
 from auditor.statistics.outward import at_least, at_most, percent
@@ -30,34 +30,6 @@ def decide(the_plan: Plan, tally: Tally) -> Verdict:
     return decide_by(the_plan, the_plan.gate, tally, MeanEvidence(), judged=Judged())
 
 
-@pytest.mark.parametrize(("target", "budget"), [(0.1, 1000), (0.05, 2000), (0.03, 3334), (0.5, 200)])
-def test_the_default_budget_is_a_hundred_over_the_target(target: float, budget: int) -> None:
-    assert plan(target=target).budget == budget
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"target": 1.5}, r"--rho 1.5 must be in \(0, 1\): the mismatch probability you accept, e.g. 0.1"),
-        ({"target": 0}, r"--rho 0 must be in \(0, 1\)"),
-        ({"target": float("nan")}, r"--rho nan must be in \(0, 1\)"),
-        ({"confidence": 1}, r"--confidence 1 must be in \(0, 1\)"),
-        ({"pairs": 28}, r"--pairs 28 cannot decide rho 0.1 at 95 % confidence: .* 29 pairs; use --pairs 29"),
-        ({"confidence": 0.5}, r"--confidence 0.5 must be above 0.5: a coin says as much; use e.g. 0.95"),
-        ({"fixed": 28}, r"--fixed 28 cannot decide .* takes 29 pairs; use --fixed 29"),
-        ({"pairs": 10**13}, "no audit finishes"),
-        ({"delta": 1.0}, r"--delta 1.0 must be in \[0, 1\)"),
-        ({"delta": "small"}, r"--delta small must be in \[0, 1\): the share of runs .*, e.g. 0.05"),
-    ],
-)
-def test_options_out_of_range_are_refused_with_the_cure(options: dict[str, Any], words: str) -> None:
-    import re
-
-    with pytest.raises(BadValue) as refused:
-        plan(**options)
-    assert re.search(words, refused.value.as_option())
-
-
 @pytest.mark.parametrize(
     ("size", "words"),
     [(-1, "--size -1 must be an integer of at least 0"), (2.5, "--size 2.5 must be an integer")],
@@ -66,11 +38,6 @@ def test_sizes_out_of_range_are_refused_with_the_cure(size: Any, words: str) -> 
     with pytest.raises(BadValue) as refused:
         cell_of(lambda sample, r: 1, "norm", size=size)
     assert words in refused.value.as_option()
-
-
-def test_two_designs_at_once_are_refused() -> None:
-    with pytest.raises(UsageError, match="choose one"):
-        plan(pairs=100, fixed=100)
 
 
 @pytest.mark.parametrize("fixed", [29, 100])
@@ -157,23 +124,6 @@ def test_inaccuracy_beyond_delta_fails_whatever_the_mismatches() -> None:
     assert decide(plan(delta=0.0), Tally(40, 0, 40, 1)).outcome == "fail"
 
 
-def test_an_undecided_audit_says_what_is_known_and_what_would_decide() -> None:
-    near = decide(plan(), Tally(1000, 80))
-    assert near.outcome == "inconclusive"
-    sides = "by now rho is about 0.08, at least 0.0549 and at most 0.111 (95 % confidence each); "
-    assert f"80 mismatches in 1000 pairs do not decide rho 0.1; {sides}" in near.reason
-    assert "with a new --seed decides with probability 0.9" in near.reason
-    assert "; from a --ledger, --resume --pairs " in near.reason
-    at_target = decide(plan(), Tally(1000, 100))
-    assert "at the rate seen, which is the target, no test decides" in at_target.reason
-    hopeless = decide(plan(), Tally(1000, 98)).reason
-    least = math.floor(information_bound(0.098, 0.1, 0.05, 0.9))
-    assert f"any test that decides with probability 0.9 takes {least:,} pairs or more on average" in hopeless
-    fixed = decide(plan(fixed=1000), Tally(1000, 95))
-    assert "judged once: for another try take --pairs, and a new --seed" in fixed.reason
-    assert "rho is about 0.095, at least 0.0801 and at most 0.112 (95 % confidence each)" in fixed.reason
-
-
 def test_the_suggested_numbers_of_pairs_do_decide() -> None:
     """At the observed rate as often as is said: exact, by the law of a new gate, and of this one going on."""
     reason = decide(plan(pairs=200), Tally(200, 14)).reason
@@ -257,12 +207,6 @@ def test_bounds_are_rounded_so_that_they_stay_true(value: float) -> None:
     assert float(at_most(value)) <= value * 1.011
     assert float(at_least(value)) >= value * 0.989
     assert float(percent(value).removesuffix(" %")) <= 100 * value + 1e-11
-
-
-def test_churn_needs_the_pairs_of_the_sequence_in_either_design() -> None:
-    with pytest.raises(BadValue, match="even without a mismatch it takes 36 pairs"):
-        plan(fixed=35, gates="churn")
-    assert plan(fixed=36, gates="churn").budget == 36
 
 
 def test_error_probability_is_the_decimal_that_was_meant() -> None:

@@ -62,14 +62,6 @@ def test_a_record_reads_back_from_its_json(tmp_path: Any) -> None:
     assert set(promised.split()) <= set(document)
     assert document["schema"] == "auditor.record/2"
     assert set(document["rho"]) == {"estimate", "low", "high", "confidence", "method"}
-    (tmp_path / "other.json").write_bytes(to_json(record).replace(b"record/2", b"record/9"))
-    with pytest.raises(UsageError, match="this version reads"):
-        read_record(tmp_path / "other.json")
-    (tmp_path / "cut.json").write_bytes(to_json(record)[:100])
-    with pytest.raises(UsageError, match="no record of an audit"):
-        read_record(tmp_path / "cut.json")
-    with pytest.raises(UsageError, match="cannot read the record"):
-        read_record(tmp_path / "none.json")
 
 
 def test_counts_are_those_of_running_every_pair_by_hand() -> None:
@@ -133,18 +125,6 @@ def test_a_subject_that_raises_ends_the_audit_with_what_was_learnt() -> None:
     assert "no luck" in finding.message
     assert "raises_at_37" in finding.message
     assert "auditor/trials/trial.py" not in finding.message
-
-
-def test_an_interrupt_keeps_what_was_learnt() -> None:
-    class Impatient(Silent):
-        def advanced(self, inquiry: Inquiry, seconds: float) -> None:
-            if inquiry.outlook().done == 20:
-                raise KeyboardInterrupt
-
-    record = carried_out(constant, uniform, watch=Impatient(), size=1)
-    assert (record.verdict, record.decided_by, record.pairs) == ("inconclusive", "interrupt", 20)
-    assert "interrupted after 20 of at most 1000 pairs" in record.reason
-    assert record.rho.high < 0.25
 
 
 def test_a_fixed_design_cut_short_falls_back_to_the_sequence() -> None:
@@ -215,8 +195,6 @@ def test_assert_reproducible_shows_the_report() -> None:
 
 def test_size_zero_is_for_subjects_that_take_it() -> None:
     assert auditor.audit(constant, uniform, size=0).verdict == "pass"
-    with pytest.raises(UsageError, match="size=0 must be at least 1"):
-        auditor.audit(first, uniform, size=0)
 
 
 def test_a_source_among_several_that_is_none_is_refused_before_any_pair() -> None:
@@ -229,8 +207,3 @@ def test_a_source_among_several_that_is_none_is_refused_before_any_pair() -> Non
     with pytest.raises(UsageError, match="has no distribution 'nope'"):
         auditor.audit(counts, [uniform, "nope"], size=2)
     assert len(runs) == 6  # the preflight on the first
-
-
-def test_replay_refuses_a_negative_pair() -> None:
-    with pytest.raises(UsageError, match="must be the number of a pair"):
-        auditor.replay(first, uniform, size=1, pair=-1)
