@@ -6,11 +6,10 @@ plain name stands for .name and ['name']. A width holds for all below its path, 
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -22,7 +21,7 @@ from auditor.errors import BadValue, NotComparable, SubjectError, suggestion
 from auditor.repair.mechanisms.grid import has_cells, why_no_cell
 from auditor.repair.seam import positive
 from auditor.subjects.estimators import is_estimator
-from auditor.values import base_value, describe
+from auditor.values import Step, base_value, describe, mapped, path_text
 
 Reals = npt.NDArray[np.float64]
 Found = dict[str, tuple[Any, Any, Any]]  # by path: numbers, their widths, and which elements have one
@@ -119,7 +118,7 @@ def take_apart(output: Any, widths: Widths) -> Apart:
 
     if is_tangled(output):
         raise NotComparable("the output reaches the same parts in too many ways: return each number in one place alone")
-    rest = mapped(output, look, widths)
+    rest = _mapped(output, look, widths)
     _check_found(output, widths, found)
     paths = sorted(found)
     x, width = (np.concatenate([found[path][side] for path in paths]).astype(float) for side in (0, 1))
@@ -141,28 +140,26 @@ def put_back(apart: Apart, numbers: Reals) -> Any:
         found[leaf.has_width] = own
         return found
 
-    return mapped(apart.rest, fill)
+    return _mapped(apart.rest, fill)
 
 
-def mapped(value: Any, look: Callable[[str, Any], Any], widths: Widths | None = None, path: str = "output") -> Any:
-    """The same containers around what `look` makes of each leaf; what no width reaches stays as it is."""
-    if widths is not None and not widths.reach(path):
-        return value
-    kind = type(value)
-    if isinstance(value, dict):
-        return {key: mapped(item, look, widths, f"{path}[{describe(key, 60)}]") for key, item in value.items()}
-    if isinstance(value, tuple) and hasattr(kind, "_fields"):
-        named = zip(kind._fields, value, strict=True)
-        return kind(*(mapped(item, look, widths, f"{path}.{name}") for name, item in named))
-    if isinstance(value, (list, tuple)):
-        items = (mapped(item, look, widths, f"{path}[{i}]") for i, item in enumerate(value))
-        return list(items) if isinstance(value, list) else tuple(items)
-    if isinstance(value, Hole) or not (_is_record(value) or is_estimator(value)):
-        return look(path, value)
-    twin = copy.copy(value)
-    for name in [f.name for f in dataclasses.fields(value)] if _is_record(value) else [*vars(value)]:
-        object.__setattr__(twin, name, mapped(getattr(value, name), look, widths, f"{path}.{name}"))
-    return twin
+def _mapped(value: Any, look: Callable[[str, Any], Any], widths: Widths | None = None) -> Any:
+    """Return the same containers, dataclasses and estimators around what `look` makes of each leaf, given its path;
+    what no width reaches stays as it is."""
+
+    def into(part: Any, steps: Sequence[Step]) -> bool:
+        has_parts = isinstance(part, (dict, list, tuple)) or _is_record(part) or is_estimator(part)
+        return has_parts and not isinstance(part, Hole) and (widths is None or widths.reach(_path(steps)))
+
+    def leaf(part: Any, steps: Sequence[Step]) -> Any:
+        path = _path(steps)
+        return look(path, part) if widths is None or widths.reach(path) else part
+
+    return mapped(value, leaf, into, once=False)
+
+
+def _path(steps: Sequence[Step]) -> str:
+    return f"output{path_text(steps)}"
 
 
 def _plain_array(leaf: Any) -> Any:

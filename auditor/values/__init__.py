@@ -17,8 +17,20 @@ from auditor.values.differences import (
     same,
 )
 from auditor.values.elements import LISTED, Elements, Gap, compare, gap_of, side_by_side
-from auditor.values.node import Item, Node
-from auditor.values.walk import Settled, advice, describe, fingerprint, level_of, nodes, settle, settle_changed
+from auditor.values.node import Item, Node, Step
+from auditor.values.walk import (
+    Settled,
+    advice,
+    describe,
+    fingerprint,
+    folded,
+    level_of,
+    mapped,
+    nodes,
+    path_text,
+    settle,
+    settle_changed,
+)
 
 __all__ = [
     "ABSENT",
@@ -31,6 +43,7 @@ __all__ = [
     "Node",
     "Place",
     "Settled",
+    "Step",
     "Tolerance",
     "advice",
     "array_attributes",
@@ -42,10 +55,13 @@ __all__ = [
     "differing",
     "fingerprint",
     "first_difference",
+    "folded",
     "gap_of",
     "level_of",
     "make_tolerance",
+    "mapped",
     "nodes",
+    "path_text",
     "same",
     "settle",
     "settle_changed",

@@ -173,8 +173,7 @@ def _check_comparable(*values: Any) -> None:
     for value in values:
         if type(value) in (list, tuple, set, frozenset) and kinds_of(value) <= PLAIN:
             continue
-        for _ in nodes(value, lambda part: type(part) is not Settled):
-            pass
+        nodes(value, lambda part, _: type(part) is not Settled)
 
 
 def contrast(left: Any, right: Any) -> tuple[str, str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import copy
+import dataclasses
 import functools
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -10,7 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
 from operator import countOf
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,6 +22,7 @@ from auditor.values.canonical import LEAVES, base_value, class_name, expand
 from auditor.values.libraries import in_own_type
 from auditor.values.node import Item, Node, Refused, Step
 
+T = TypeVar("T")
 PLAIN = frozenset({int, float, str, bytes, bool, type(None)})
 DEEPEST = 900  # parts within each other
 _NUMBERS = frozenset({int, float, bool})
@@ -61,10 +64,12 @@ def level_of(value: object) -> bytes | Node:
     return value.level if type(value) is Settled else expand(value)
 
 
-def read_level(value: object, root: object, steps: Sequence[Step]) -> bytes | Node:
+def read_level(
+    value: object, root: object, steps: Sequence[Step], read: Callable[[object], bytes | Node] = level_of
+) -> bytes | Node:
     """Return one level of a value; NotComparable, with the place that the steps lead to, if it has none."""
     try:
-        return level_of(value)
+        return read(value)
     except MemoryError:
         raise
     except Refused as refused:
@@ -82,76 +87,125 @@ def refusal(value: object, root: object, steps: Sequence[Step], reason: str) -> 
     return NotComparable(f"{path}: {class_name(type(value))} cannot be compared: {reason}; {advice(root)}")
 
 
-def nodes(
+def folded(
     value: object,
-    into: Callable[[object], bool] | None = None,
+    leaf: Callable[[Any, Sequence[Step]], T],
+    make: Callable[[Any, bytes | Node, list[T]], T],
+    *,
+    into: Callable[[object, Sequence[Step]], bool] = lambda part, steps: True,
     change: Callable[[object], object] | None = None,
-) -> Iterator[tuple[Any, bytes | Node]]:
-    """Yield the parts of a value with their levels, those of a part before itself, and each object once.
+    level: Callable[[object], bytes | Node] = level_of,
+    once: bool = True,
+) -> T:
+    """Return what `make` makes of a value, given its level and what was made of its parts, each object once.
 
-    Numbers, texts and None of Python's own classes are not yielded: a part that is none of these has been yielded
-    when what contains it is. Parts of which `into` is False are not opened, and not yielded. Where there is a
-    `change`, what it makes of each part below the value, other than keys, is walked in its place. NotComparable for a
-    part that has no canonical form, for one that contains itself, and for what is nested too deeply.
+    Numbers, texts and None of Python's own classes, and parts of which `into` is False, are not opened: what is made of
+    them is what `leaf` returns. Both are given the steps that lead to the part. What `change` makes of each part below
+    the value, other than keys, is walked in its place. With `once=False` a shared part is walked under every path.
+    NotComparable for a part that has no canonical form, for one that contains itself, and for what is
+    nested too deeply.
     """
-    done: dict[int, object] = {}  # holds the objects, so that no id is used again
+    done: dict[int, tuple[object, T]] = {}  # holds the objects, so that no id is used again
     changed: dict[int, tuple[object, object]] = {}  # what each part became: a shared one is changed once
-
-    def made(part: object, change: Callable[[object], object]) -> object:
-        if id(part) not in changed:
-            changed[id(part)] = part, change(part)
-        return changed[id(part)][1]
-
-    opened: dict[int, tuple[object, Node, Iterator[tuple[Step, Any]]]] = {}
+    opened: dict[int, tuple[Any, Node, Iterator[tuple[Step, Any]], list[T]]] = {}
     steps: list[Step] = []
     depth = 0
     waiting: Iterator[tuple[Step, Any]] = iter([("", value)])
+    results: list[T] = []
     while True:
         for step, part in waiting:
-            if type(part) in LEAVES or id(part) in done or (into is not None and not into(part)):
-                continue
             steps.append(step)
-            if id(part) in opened:
+            if type(part) in LEAVES or not into(part, steps):
+                results.append(leaf(part, steps))
+            elif once and id(part) in done:
+                results.append(done[id(part)][1])
+            elif id(part) in opened:
                 raise refusal(part, value, steps, "it contains itself")
-            node = read_level(part, value, steps)
-            if isinstance(node, bytes):
-                steps.pop()
-                done[id(part)] = part
-                yield part, node
-                continue
-            depth += type(part) is not Item
-            if depth > DEEPEST:
-                raise refusal(value, value, (), "it is nested too deeply")
-            if change is not None:
-                node = node._replace(parts=[(s, p if s == " key" else made(p, change)) for s, p in node.parts])
-            opened[id(part)] = part, node, waiting
-            waiting = iter(node.parts)
-            break
+            else:
+                node = read_level(part, value, steps, level)
+                if not isinstance(node, bytes):
+                    break
+                results.append(make(part, node, []))
+                done[id(part)] = part, results[-1]
+            steps.pop()
         else:
             if not opened:
-                return
-            key, (part, node, waiting) = opened.popitem()
-            steps.pop()
+                return results[0]
+            key, (part, node, waiting, outer) = opened.popitem()
+            outer.append(make(part, node, results))
+            results = outer
+            done[key] = part, results[-1]
             depth -= type(part) is not Item
-            done[key] = part
-            yield part, node
+            steps.pop()
+            continue
+        depth += type(part) is not Item
+        if depth > DEEPEST:
+            raise refusal(value, value, (), "it is nested too deeply")
+        if change is not None:
+            below = [(name, each) for name, each in node.parts if id(each) not in changed and name != " key"]
+            changed |= {id(each): (each, change(each)) for _, each in below}
+            node = node._replace(parts=[(n, e if n == " key" else changed[id(e)][1]) for n, e in node.parts])
+        opened[id(part)] = part, node, waiting, results
+        waiting, results = iter(node.parts), []
+
+
+def nodes(
+    value: object, into: Callable[[object, Sequence[Step]], bool] = lambda part, steps: True
+) -> list[tuple[Any, bytes | Node]]:
+    """Return all parts of a value with their levels, but for numbers, texts and None, and each object once."""
+    found: list[tuple[Any, bytes | Node]] = []
+    folded(value, lambda part, _: None, lambda part, level, _: found.append((part, level)), into=into)
+    return found
+
+
+def mapped(
+    value: object,
+    leaf: Callable[[Any, Sequence[Step]], Any],
+    into: Callable[[object, Sequence[Step]], bool],
+    *,
+    once: bool = True,
+) -> Any:
+    """Return the same lists, tuples, dicts and objects with attributes, as far as `into` is True, around what `leaf`
+    makes of all else."""
+
+    def level(part: Any) -> Node:
+        if isinstance(part, dict):
+            return Node("dict", [(Item(key), one) for key, one in part.items()])
+        if isinstance(part, (list, tuple)) and not hasattr(part, "_fields"):
+            return Node("list", [*enumerate(part)])
+        names = getattr(part, "_fields", None)
+        if dataclasses.is_dataclass(part):
+            names = [field.name for field in dataclasses.fields(part)]
+        return Node("object", [(f".{name}", getattr(part, name)) for name in (vars(part) if names is None else names)])
+
+    def make(part: Any, node: bytes | Node, parts: list[Any]) -> Any:
+        if isinstance(part, dict):
+            return dict(zip(part, parts, strict=True))
+        if isinstance(part, tuple):
+            return type(part)(*parts) if hasattr(part, "_fields") else tuple(parts)
+        if isinstance(part, list):
+            return parts
+        twin = copy.copy(part)
+        for (name, _), one in zip(node.parts, parts, strict=True):  # type: ignore[union-attr]
+            object.__setattr__(twin, name[1:], one)
+        return twin
+
+    return folded(value, leaf, make, into=into, level=level, once=once)
 
 
 def code_of(value: object) -> bytes:
     """Return the canonical code: two values are the same exactly when their codes are equal."""
-    codes: dict[int, bytes] = {}
 
-    def code(part: Any) -> bytes:
-        leaf = LEAVES.get(type(part))
-        if leaf is not None:
-            return leaf(part)
-        return part.code if type(part) is Settled and part.code is not None else codes[id(part)]
+    def leaf(part: Any, _: Sequence[Step]) -> bytes:
+        return part.code if type(part) is Settled else LEAVES[type(part)](part)  # type: ignore[return-value]
 
-    for part, level in nodes(value, lambda part: type(part) is not Settled or part.code is None):
-        codes[id(part)] = level if isinstance(level, bytes) else level.code([code(one) for _, one in level.parts])
+    def make(part: Any, level: bytes | Node, codes: list[bytes]) -> bytes:
+        code = level if isinstance(level, bytes) else level.code(codes)
         if type(part) is Settled:
-            part.code = codes[id(part)]
-    return code(value)
+            part.code = code
+        return code
+
+    return folded(value, leaf, make, into=lambda part, _: type(part) is not Settled or part.code is None)
 
 
 def fingerprint(value: object) -> str:
@@ -185,28 +239,23 @@ def settle(value: Any) -> Any:
 def settle_changed(value: object, change: Callable[[object], object] | None = None) -> object:
     """Return what `settle` makes of a value in which every part, down to the numbers, is what `change` makes of it."""
     root = value if change is None else change(value)
-    owned: dict[int, object] = {}
-    into = None if change else lambda part: type(part) is not Settled
-    for part, level in nodes(root, into, change):
-        owned[id(part)] = _own(part, level, owned)
-    return owned.get(id(root), root)
+    into = (lambda part, _: type(part) is not Settled) if change is None else (lambda part, _: True)
+    return folded(root, lambda part, _: part, _own, into=into, change=change)
 
 
-def _own(value: Any, level: bytes | Node, owned: dict[int, object]) -> object:
-    """Return a part in memory of ours; `owned` has its own parts but for those that nothing can change."""
-    if type(value) is Settled and isinstance(level, bytes):
-        return value
+def _own(value: Any, level: bytes | Node, parts: list[object]) -> object:
+    """Return a part in memory of ours, given its parts in such."""
     if isinstance(level, bytes):  # of a class or a function the name counts; windows are copied
         base = base_value(value)
         if isinstance(base, np.ndarray):  # of no dimension
             value = base = base[()]
         if isinstance(base, np.void):
             return base.tobytes()
-        is_unchanging = type(value) in _UNCHANGING or isinstance(value, (bytearray, np.generic))
-        return base if is_unchanging else Settled(level, value)
+        if type(value) in _UNCHANGING or isinstance(value, (bytearray, np.generic)):
+            return base
+        return value if type(value) is Settled else Settled(level, value)
     if level.array is not None and not level.array.dtype.hasobject:
         return np.array(level.array)
-    parts = [owned.get(id(part), part) for _, part in level.parts]
     if type(value) is Item:
         return Item(*parts)
     if level.is_array:

@@ -1,11 +1,12 @@
-"""What two outputs have in common, where they are not the same: all but the numbers, all but the names, all but the
-order. Of outputs as `settle` leaves them."""
+"""What do two outputs have in common where they are not the same? All but the numbers, all but the names, all but the
+order. The outputs are as `settle` leaves them, or NoOutput."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable
 from hashlib import blake2b
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -13,24 +14,10 @@ import numpy.typing as npt
 
 from auditor.bounded import is_tangled
 from auditor.trials.trial import NoOutput
-from auditor.values import Item, Node, fingerprint, level_of
+from auditor.values import Item, Node, fingerprint, folded, level_of, nodes
 
 Reals = npt.NDArray[np.float64]
-
-
-def level(value: object) -> bytes | Node:
-    """One level of a value: its code, or what its parts are."""
-    if type(value) is NoOutput:
-        return b"bottom"
-    return level_of(value)
-
-
-def _parts(node: Node) -> list[tuple[bytes, object]]:
-    """Each part with what matches it with the other side's; a dict by its keys."""
-    if node.kind == "dict":
-        items = [item for _, item in node.parts if type(item) is Item]
-        return sorted(((fingerprint(item.key).encode(), item.value) for item in items), key=lambda one: one[0])
-    return [(step.encode() if isinstance(step, str) else b"", part) for step, part in node.parts]
+T = TypeVar("T")
 
 
 def _digest(*pieces: bytes) -> bytes:
@@ -38,6 +25,32 @@ def _digest(*pieces: bytes) -> bytes:
     for piece in pieces:
         made.update(len(piece).to_bytes(8, "little") + piece)
     return made.digest()
+
+
+def _named(node: Node, parts: list[T]) -> list[tuple[bytes, T]]:
+    """Return what was made of each part with its name, which matches it with another output's; a dict's by key."""
+    if node.kind == "dict":
+        keys = [fingerprint(item.key).encode() for _, item in node.parts]
+        return sorted(zip(keys, parts, strict=True), key=lambda pair: pair[0])
+    names = [step.encode() if isinstance(step, str) else b"" for step, _ in node.parts]
+    return list(zip(names, parts, strict=True))
+
+
+def _code(value: object, level: bytes | Node, codes: list[bytes]) -> bytes:
+    """Return a code of a value from those of its parts."""
+    if isinstance(level, bytes):
+        return level
+    if level.array is not None or level.kind == "set":
+        return fingerprint(value).encode()
+    if type(value) is Item:
+        return codes[1]
+    return _digest(level.kind.encode(), *(piece for pair in _named(level, codes) for piece in pair))
+
+
+def _coded(value: object, make: Callable[[object, bytes | Node, list[bytes]], bytes]) -> bytes:
+    if type(value) is NoOutput:
+        return b"bottom"
+    return folded(value, lambda part, _: make(part, level_of(part), []), make)
 
 
 # All but the numbers.
@@ -51,27 +64,32 @@ class OutputNumbers(msgspec.Struct, frozen=True):
 
 
 def read(value: object) -> OutputNumbers:
-    """Integers, texts and the shape of things are the rest."""
-    numbers: list[Reals] = []
+    """Return the floating-point numbers of an output; integers, texts and the shape of things are the rest."""
 
-    def take(value: object) -> bytes | None:
+    def make(value: object, level: bytes | Node, parts: list[tuple[bytes, list[Reals]]]) -> tuple[bytes, list[Reals]]:
         if isinstance(value, (float, np.floating)):
-            numbers.append(np.array([value], dtype=float))
-            return b"number"
-        node = level(value)
-        if isinstance(node, bytes) or node.array is None or node.array.dtype.kind != "f":
-            return None
-        numbers.append(np.asarray(node.array, dtype=float).ravel())
-        return node.kind.encode()
+            return b"number", [np.array([value], dtype=float)]
+        if isinstance(level, Node) and level.array is not None and level.array.dtype.kind == "f":
+            return level.kind.encode(), [np.asarray(level.array, dtype=float).ravel()]
+        if type(value) is Item:
+            return parts[1]
+        if isinstance(level, bytes) or level.array is not None or level.kind == "set":
+            return _code(value, level, []), []
+        found = [numbers for _, (_, numbers) in _named(level, parts)]
+        return _code(value, level, [code for code, _ in parts]), [one for numbers in found for one in numbers]
 
-    rest = fingerprint(value).encode() if is_tangled(value) else _coded(value, take, None)
+    numbers: list[Reals] = []
+    if type(value) is NoOutput or is_tangled(value):
+        rest = _coded(value, _code)
+    else:
+        rest, numbers = folded(value, lambda part, _: make(part, level_of(part), []), make)
     flat = np.concatenate(numbers) if numbers else np.empty(0)
     holes = np.isnan(flat)
     return OutputNumbers(_digest(rest, holes.tobytes()), np.where(holes, 0.0, flat))
 
 
 def gaps(first: OutputNumbers, second: OutputNumbers) -> Reals | None:
-    """How far apart the numbers are; None where something else differs."""
+    """Return how far apart the numbers of two outputs are; None where something else differs."""
     if first.rest != second.rest or len(first.numbers) != len(second.numbers):
         return None
     with np.errstate(invalid="ignore"):
@@ -82,105 +100,70 @@ def gaps(first: OutputNumbers, second: OutputNumbers) -> Reals | None:
 # All but the names, all but the order.
 
 
-def _sequence(value: object) -> list[Any] | None:
-    """The elements of a list, a tuple, an array along its first axis, or the values of a dict in order of its keys."""
-    node = level(value)
-    if isinstance(node, bytes):
-        return None
-    if node.array is not None:
-        return list(node.array) if node.array.ndim else None
-    return [part for _, part in _parts(node)] if node.kind in ("list", "tuple", "dict") else None
+def _sequence(level: bytes | Node) -> list[Any]:
+    """Return the elements of a list, a tuple, an array along its first axis, or the values of a dict in order of its
+    keys; none of anything else."""
+    if isinstance(level, bytes) or (level.array is None and level.kind not in ("list", "tuple", "dict")):
+        return []
+    if level.array is not None:
+        return list(level.array) if level.array.ndim else []
+    return [getattr(part, "value", part) for _, part in _named(level, [part for _, part in level.parts])]
 
 
-def _listed(value: object) -> list[Any] | None:
-    """The same but for dicts, whose order is no matter."""
-    node = level(value)
-    return None if isinstance(node, Node) and node.kind == "dict" else _sequence(value)
-
-
-def _is_label(value: object) -> bool:
-    return isinstance(value, (int, np.integer, str)) and not isinstance(value, (bool, np.bool_))
+def _are_labels(found: list[Any]) -> bool:
+    labels, truths = (int, np.integer, str), (bool, np.bool_)
+    return bool(found) and all(isinstance(one, labels) and not isinstance(one, truths) for one in found)
 
 
 def renamed(value: object) -> bytes:
-    """A code in which labels have the names 0, 1, ... in order of appearance."""
+    """Return a code in which labels have the names 0, 1, ... in order of appearance."""
 
-    def rename(value: object) -> bytes | None:
-        found = _sequence(value)
-        if not found or not all(map(_is_label, found)):
-            return None
+    def make(value: object, level: bytes | Node, codes: list[bytes]) -> bytes:
+        found = _sequence(level)
+        if not _are_labels(found) or isinstance(level, bytes):
+            return _code(value, level, codes)
         places = {label: place for place, label in enumerate(dict.fromkeys(found))}
-        return _digest(_keys(value), *(b"%d" % places[label] for label in found))
+        names = b"" if level.array is not None else _digest(*(name for name, _ in _named(level, codes)))
+        return _digest(names, *(b"%d" % places[label] for label in found))
 
-    return _coded(value, rename, {})
+    return _coded(value, make)
 
 
 def unordered(value: object) -> bytes:
-    """A code in which the order of lists, tuples and rows does not count."""
+    """Return a code in which the order of lists, tuples and rows does not count."""
 
-    def sort(value: object) -> bytes | None:
-        found = _listed(value)
-        return None if found is None else _digest(*sorted(_coded(part, sort, done) for part in found))
+    def make(value: object, level: bytes | Node, codes: list[bytes]) -> bytes:
+        if isinstance(level, bytes) or (level.kind not in ("list", "tuple") and not getattr(level.array, "ndim", 0)):
+            return _code(value, level, codes)
+        shape = (len(codes),)
+        if level.array is not None:
+            shape = level.array.shape
+            if level.array.dtype.kind != "O":
+                codes = [_code(one, level_of(one), []) for one in level.array.flat]
+        for axis in reversed(range(len(shape))):
+            n = shape[axis]
+            codes = [_digest(*sorted(codes[i * n : (i + 1) * n])) for i in range(math.prod(shape[:axis]))]
+        return codes[0]
 
-    done: Done = {}
-    return _coded(value, sort, done)
-
-
-def _keys(value: object) -> bytes:
-    node = level(value)
-    if isinstance(node, bytes) or node.array is not None:
-        return b""
-    return _digest(*(name for name, _ in _parts(node)))
-
-
-Done = dict[int, tuple[object, bytes]]  # codes of parts by their ids, with the parts, so that no id is used again
+    return _coded(value, make)
 
 
-def _coded(value: object, special: Callable[[object], bytes | None], done: Done | None) -> bytes:
-    """A code of a value in which `special` has the first word; with `done`, a part that is shared is coded once."""
-    if done is None:
-        return _coded_afresh(value, special, None)
-    if id(value) not in done:
-        done[id(value)] = value, _coded_afresh(value, special, done)
-    return done[id(value)][1]
+def _levels(value: object) -> list[bytes | Node]:
+    """Return the levels of a value and of all within it, other than the members of sets, each of them once."""
 
+    def is_looked_at(part: object, _: object) -> bool:
+        return getattr(getattr(part, "level", None), "kind", "") != "set" and not isinstance(part, (set, frozenset))
 
-def _coded_afresh(value: object, special: Callable[[object], bytes | None], done: Done | None) -> bytes:
-    made = special(value)
-    if made is not None:
-        return made
-    node = level(value)
-    if isinstance(node, bytes):
-        return node
-    if node.array is not None or node.kind == "set":
-        return fingerprint(value).encode()
-    coded = (piece for name, part in _parts(node) for piece in (name, _coded(part, special, done)))
-    return _digest(node.kind.encode(), *coded)
-
-
-def _inside(value: object) -> Iterator[object]:
-    """A value, and all within it, each of them once."""
-    waiting, met = [value], dict[int, object]()
-    while waiting:
-        one = waiting.pop()
-        if id(one) in met:
-            continue
-        met[id(one)] = one
-        yield one
-        node = level(one)
-        if isinstance(node, Node) and node.array is None and node.kind != "set":
-            waiting += [part for _, part in _parts(node)]
+    return [] if type(value) is NoOutput else [level for _, level in nodes(value, is_looked_at)]
 
 
 def has_labels(value: object) -> bool:
-    """Whether there is a row of names of which some come twice: what says who belongs together."""
-    rows = (_sequence(one) for one in _inside(value))
-    return any(found and all(map(_is_label, found)) and 1 < len(set(found)) < len(found) for found in rows)
+    """True if there is a row of names of which some come twice: what says who belongs together."""
+    rows = map(_sequence, _levels(value))
+    return any(_are_labels(found) and 1 < len(set(found)) < len(found) for found in rows)
 
 
 def has_order(value: object) -> bool:
-    """Whether there is a list of different things: a set, perhaps, that was written down in some order."""
-    rows = (_listed(one) for one in _inside(value))
-    done: Done = {}
-    codes = ([_coded(part, lambda _: None, done) for part in found or ()] for found in rows)
-    return any(len(set(found)) == len(found) > 1 for found in codes)
+    """True if there is a list of different things: a set, perhaps, that was written down in some order."""
+    rows = (_sequence(level) for level in _levels(value) if isinstance(level, Node) and level.kind != "dict")
+    return any(len({*map(fingerprint, found)}) == len(found) > 1 for found in rows)

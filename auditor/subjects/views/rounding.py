@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from auditor.values import array_attributes, base_value, settle_changed
+from auditor.values import array_attributes, base_value, mapped, settle_changed
 
 _REALS = (float, np.floating, Fraction, Decimal)
 _AS_THEY_ARE = (str, bytes, bool, int, type(None), np.integer, np.bool_)
@@ -20,18 +20,7 @@ _AS_THEY_ARE = (str, bytes, bool, int, type(None), np.integer, np.bool_)
 
 def rounded(output: Any, digits: int) -> Any:
     """Round every number of the output to so many decimals. A shared part is rounded once, and stays shared."""
-    return _rounded(output, digits, {})
-
-
-def _rounded(output: Any, digits: int, done: dict[int, Any]) -> Any:
-    if type(output) not in (dict, list, tuple):
-        return _whole(output, digits)
-    if id(output) not in done:
-        if type(output) is dict:
-            done[id(output)] = {key: _rounded(value, digits, done) for key, value in output.items()}
-        else:
-            done[id(output)] = type(output)(_rounded(value, digits, done) for value in output)
-    return done[id(output)]
+    return mapped(output, lambda part, _: _whole(part, digits), lambda part, _: type(part) in (dict, list, tuple))
 
 
 def _whole(output: Any, digits: int) -> Any:
