@@ -31,6 +31,7 @@ from auditor.trials.cell import Cell
         ("size=1e3,1e4", (1000, 10000), True),
         ("flag=True,False", (True, False), False),
         ("k=[1],[2],[1]", ([1], [2]), False),
+        ("p=1:100:lin2", (1, 100), False),  # of equal differences no power law is read
     ],
 )
 def test_what_may_be_typed(text: str, values: tuple[object, ...], log: bool) -> None:
@@ -40,7 +41,7 @@ def test_what_may_be_typed(text: str, values: tuple[object, ...], log: bool) -> 
 
 
 @pytest.mark.parametrize(
-    ("text", "complaint"),
+    ("vary", "complaint"),
     [
         ("size", "must be NAME=VALUES"),
         ("=1,2", "must be NAME=VALUES"),
@@ -57,12 +58,21 @@ def test_what_may_be_typed(text: str, values: tuple[object, ...], log: bool) -> 
         ("size=1:100:log5000", "use 2 to 1000"),
         ("size=ten,20", "is no number of rows"),
         ("size=-5,20", "is no number of rows"),
+        ({"p": [1]}, "gives 1 value: a curve needs two or more"),
+        ({"p": []}, "gives 0 values: a curve needs two or more"),
+        ({"p": range(2000)}, "gives 2000 values: use 2 to 1000"),
+        ({"size": [-1, 2]}, "is no number of rows"),
+        ({"p": [0.1, float("nan")]}, "must be finite"),
+        ({}, "one name with its values"),
+        ({"p": [1, 2], "q": [1, 2]}, "one name with its values"),
+        (7, "one name with its values"),
     ],
 )
-def test_what_may_not(text: str, complaint: str) -> None:
+def test_what_may_not(vary: Any, complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint) as raised:
-        make_axis(text)
-    assert "size=100:1e6:log12" in str(raised.value), "an example is the cure"
+        make_axis(vary)
+    example = "{'size': [100, 1000]}" if "one name" in complaint else "size=100:1e6:log12"
+    assert example in str(raised.value), "an example is the cure"
 
 
 @given(st.integers(1, 10**9), st.integers(2, 10**6), st.integers(2, 50))
@@ -75,6 +85,7 @@ def test_a_range_has_both_ends_and_no_more_than_its_points(start: int, ratio: in
 
 
 MIXED = "algorithms.controls:mixed"
+POINT = "algorithms.point_mass:point_by_queries"
 
 
 def make_points(target: str, vary: str, source: str | None = None, **options: Any) -> tuple[Axis, list[Cell]]:
@@ -107,26 +118,8 @@ def test_values_by_their_name() -> None:
     assert make_axis({"kind": [np.mean, "rbf"]}).shown == ["numpy:mean", "rbf"]
 
 
-@pytest.mark.parametrize(
-    ("vary", "complaint"),
-    [
-        ({}, "one name with its values"),
-        ({"p": [1, 2], "q": [1, 2]}, "one name with its values"),
-        (7, "one name with its values"),
-        ({"p": [1]}, "gives 1 value: a curve needs two or more"),
-        ({"p": []}, "gives 0 values: a curve needs two or more"),
-        ({"p": range(2000)}, "gives 2000 values: use 2 to 1000"),
-        ({"size": [-1, 2]}, "is no number of rows"),
-        ({"p": [0.1, float("nan")]}, "must be finite"),
-    ],
-)
-def test_values_that_are_none(vary: Any, complaint: str) -> None:
-    with pytest.raises(UsageError, match=complaint):
-        make_axis(vary)
-
-
 def test_whole_numbers_for_a_parameter_that_is_one() -> None:
-    axis, cells = make_points("algorithms.point_mass:point_by_queries", "domain=4:64:log3")
+    axis, cells = make_points(POINT, "domain=4:64:log3")
     assert axis.values == (4, 16, 64)
     assert all(type(cell.subject.settings["domain"]) is int for cell in cells)
 
@@ -139,17 +132,9 @@ def test_whole_numbers_for_a_parameter_that_is_one() -> None:
         ("q=0.1,0.2", {"texts": {"q": "0.3"}}, "two answers"),
         ("q=0.1,0.2", {"params": {"q": 0.3}}, "two answers"),
         ("size=1,2", {"size": 5}, "two answers"),
+        ("domain=4:4.4:lin5", {"target": POINT}, "these are all 4: give two or more"),
     ],
 )
 def test_two_answers_or_none(vary: str, options: dict[str, Any], complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
-        make_points(MIXED, vary, **options)
-
-
-def test_whole_numbers_that_are_all_one_are_no_axis() -> None:
-    with pytest.raises(UsageError, match="these are all 4: give two or more"):
-        make_points("algorithms.point_mass:point_by_queries", "domain=4:4.4:lin5")
-
-
-def test_an_axis_of_equal_differences_reads_no_power_law() -> None:
-    assert not Axis("p", (1, 100), "lin").is_log
+        make_points(**{"target": MIXED, "vary": vary, **options})
