@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -11,17 +9,13 @@ from auditor.flow.plan import PAIRS_TIMES_TARGET, least_budget, make_plan
 from auditor.flow.verdict import Tally, is_decided
 from auditor.questions.reasons import Judged, decide
 from auditor.statistics.cost import coin_divergence, information_bound, prospect
-from auditor.statistics.gate import Gate, fail_boundary, pass_boundary
+from auditor.statistics.gate import Gate, pass_boundary
 from auditor.statistics.interval import (
     BOUNDS,
     MeanEvidence,
-    log_e_fail,
-    log_e_pass,
-    sequence_lower,
-    sequence_upper,
     two_sided,
 )
-from auditor.statistics.threshold import EVERY_PAIR, KEPT, MOST_CALIBRATED, Side, last_look, next_look, thresholds
+from auditor.statistics.threshold import KEPT, MOST_CALIBRATED, Side, thresholds
 
 SIDES: tuple[Side, Side] = ("pass", "fail")
 
@@ -215,39 +209,6 @@ def test_a_subject_that_never_agrees_fails_after_so_many_pairs(target: float, pa
     assert [gate.is_fail(n, n) for n in range(1, pairs + 1)] == [False] * (pairs - 1) + [True]
 
 
-def test_boundaries_are_where_the_evidence_crosses() -> None:
-    """Integers against the formulas themselves, at both sides of each step; after many mismatches at a look."""
-    passing, failing = pass_boundary(0.07, 0.05), fail_boundary(0.07, 0.05)
-    for k in range(0, 200, 7):
-        first, last = passing[k], failing[k]
-        before = last_look(np.array([first - 1]), 0.07)[0]
-        assert log_e_pass(first, k, 0.07) >= np.log(20) > log_e_pass(before, k, 0.07)
-        assert first - before == 1 or first * 0.07 > EVERY_PAIR
-        if last >= k:
-            after = next_look(np.array([last + 1]), 0.07)[0]
-            assert log_e_fail(last, k, 0.07) >= np.log(20) > log_e_fail(after, k, 0.07)
-
-
-def test_looks_are_after_every_pair_and_then_64_while_n_doubles() -> None:
-    n = np.arange(1, 20_000)
-    looks = n[next_look(n, 0.1) == n]
-    assert looks[:1280].tolist() == list(range(1, 1281))
-    assert max(b / a for a, b in itertools.pairwise(looks[1280:].tolist())) <= 1 + 1 / 64
-    assert (last_look(n, 0.1) <= n).all()
-    assert set(last_look(n, 0.1).tolist()) == set(looks.tolist())
-
-
-def test_accuracy_and_mismatches_share_the_error_of_a_fail() -> None:
-    """With an accuracy oracle the two ways to fail have alpha/2 each; a pass keeps all of alpha."""
-    plain, judged = Gate(0.1, 0.05, budget=400), Gate(0.1, 0.05, budget=400, delta=0.1)
-    assert (judged.alpha_pass, judged.alpha_fail) == (plain.alpha_pass, plain.alpha_fail / 2)
-    assert judged.passes is plain.passes
-    assert walk(judged, 0.1, 400)[1] <= 0.025
-    # the accuracy side is the same test at delta, so its false alarms are those of a gate at alpha/2
-    half = Gate(0.1, 0.025, budget=400)
-    assert all(judged.is_inaccurate(n, k) == half.is_fail(n, k) for n in range(1, 60) for k in range(n + 1))
-
-
 def test_an_oracle_that_allows_no_failure_fails_at_the_first() -> None:
     gate = Gate(0.1, 0.05, delta=0)
     assert not gate.is_inaccurate(10, 0)
@@ -288,14 +249,6 @@ def test_the_interval_beside_a_calibrated_verdict_misses_at_most_alpha_of_the_ti
                 misses += alive[k] * (not low <= rho <= high)
                 alive[k] = 0.0
     assert misses <= alpha
-
-
-def test_the_sequence_beside_a_calibrated_verdict_may_contain_the_target() -> None:
-    assert Gate(0.1, 0.05, budget=1000).is_pass(33, 0)
-    assert sequence_upper(33, 0, 0.05) > 0.1
-    failing = Gate(0.05, 0.05, budget=2000).fails
-    k = next(k for k in range(100) if failing[k] >= 60)
-    assert sequence_lower(failing[k], k, 0.05) < 0.05
 
 
 def test_looking_at_a_fixed_interval_after_every_pair_would_be_wrong() -> None:

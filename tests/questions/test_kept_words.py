@@ -159,40 +159,13 @@ def test_a_pair_replayed_in_python() -> None:
 # What cannot be asked.
 
 SMALL: dict[str, dict[str, Any]] = {
-    "rho": {"size": 5},
-    "churn": {"size": 5},
-    "nu": {"size": 5, "eta": 0.3, "nu": 0.3},
-    "list_size": {"size": 5, "list_size": 2, "eta": 0.2},
     "curve": {},
-    "price": {},
     "compare": {"size": 5, "old": plain},
     "hunt": {"size": 5, "over": "bernoulli({p})", "range": "p=0:1"},
     "repair": {"size": 5},
     "explain": {"size": 5},
 }
 WRONG: dict[str, list[dict[str, Any]]] = {
-    "rho": [
-        {"rho": 0.0},
-        {"rho": 1.0},
-        {"pairs": 28},
-        {"fixed": 28},
-        {"pairs": 10**12 + 1},
-        {"private": "both"},
-        {"family": 0},
-        {"inputs": {"q": []}},
-        {"inputs": {"z": [1]}},
-    ],
-    "churn": [{}],
-    "nu": [
-        {"runs": 2},
-        {"runs": 1},
-        {"eta": 0.5, "beta": 0.1},
-        {"strings": 5},
-        {"strings": 10**12 + 1},
-        {"strings": 10**12},
-        {"atol": 0.1},
-    ],
-    "list_size": [{"runs": 10}, {"fixed": 10}, {"eta": 0.0}, {"list_size": 0}, {"atol": 0.1}, {"runs": 10**12 + 1}],
     "curve": [
         {"vary": "size=5:3:lin3"},
         {"vary": "size=5:5:lin3"},
@@ -217,7 +190,6 @@ WRONG: dict[str, list[dict[str, Any]]] = {
         {"vary": {"size": []}},
         {"vary": 3},
     ],
-    "price": [{"size": 5}, {"pairs": 235}, {"pairs": 0}, {"rho": 1.0}],
     "compare": [
         {"old": None},
         {"margin": 1.0},

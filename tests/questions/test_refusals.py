@@ -32,6 +32,7 @@ def no_loss(output: Any, rows: Any) -> Any:
 
 ASKED: dict[str, dict[str, Any]] = {
     "rho": {"size": 5},
+    "churn": {"size": 5},
     "nu": {"size": 5, "eta": 0.3, "nu": 0.3},
     "list_size": {"size": 5, "list_size": 2, "eta": 0.2},
     "curve": {"vary": "size=5,6"},
@@ -160,7 +161,9 @@ MOST = 10**12
         ("compare", {"pairs": MOST + 1}, "pairs=1000000000001 is more than 1e+12 pairs"),
         ("price", {"rho": 0.9e-12}, "rho=9e-13 would take more than 1e+12 pairs, which no search finishes"),
         ("price", {"rho": 1.9e-9}, "rho=1.9e-09 would take more than 1e+12 pairs: give --pairs"),
+        ("nu", {"strings": MOST + 1}, "strings=1000000000001 is more than 1e+12 strings"),
         ("nu", {"runs": 2001}, "runs=2001 must be at most 2,000"),
+        ("nu", {"eta": 0.001, "runs": 2}, "runs=2 are too few to tell strings apart by eta 0.001: use --runs 2000"),
         (
             "nu",
             {"eta": 0.00099},
@@ -178,6 +181,8 @@ def test_what_an_audit_may_just_finish_is_taken() -> None:
     assert asked("rho", pairs=MOST).plan.budget == MOST
     assert asked("rho", rho=1e-10).plan.budget == MOST
     assert asked("compare", pairs=MOST).plan.budget == MOST
+    assert asked("nu", strings=MOST).plan.budget == MOST
+    assert asked("nu", runs=2).plan.runs == 2
     assert [asked("nu", eta=eta).plan.runs for eta in (0.7, 0.5, 0.4, 0.3)] == [4, 4, 5, 7]
 
 
@@ -185,6 +190,10 @@ def test_what_an_audit_may_just_finish_is_taken() -> None:
     ("question", "options", "words"),
     [
         ("rho", {"pairs": 100, "fixed": 101}, "--pairs 100 and --fixed 101 are two designs"),
+        ("rho", {"private": "both"}, "--private both: tests.questions.test_refusals:plain has no parameter private"),
+        ("rho", {"inputs": {"q": []}}, "lists no input: give 1 to 10,000"),
+        ("rho", {"inputs": {"z": [1]}}, "plain has no parameter 'z': it has q"),
+        ("churn", {}, "the view here is output: use --view predict"),
         ("nu", {"strings": 90, "fixed": 91}, "--strings 90 and --fixed 91 are two designs"),
         ("list_size", {"runs": 50, "fixed": 51}, "--runs 50 and --fixed 51 are two designs"),
         ("nu", {"nu": None}, "--eta is half of a question: add e.g. --nu 0.1, or --list-size 3"),

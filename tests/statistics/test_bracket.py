@@ -74,22 +74,11 @@ def test_what_is_known_when_the_pairs_run_out_is_kept() -> None:
     assert ends(find_least(answers.__getitem__, 800, most=2)) == (100, 800)
 
 
-def test_no_more_sizes_are_asked_than_have_a_share_of_the_error() -> None:
-    asked: list[int] = []
-    found = find_least(lambda size: asked.append(size), 10**9, most=1000)
-    assert ends(found) == (None, None)
-    assert len(asked) <= MOST_PROBES
-
-
 @given(st.integers(1, 10**6))
 def test_the_least_size_that_a_bound_allows(truth: int) -> None:
     found = least_allowed(lambda size: size >= truth)
     assert found is not None
     assert found <= truth <= max(found, 1.01 * found)
-
-
-def test_a_bound_that_allows_no_size() -> None:
-    assert least_allowed(lambda size: False) is None
 
 
 def asked_sizes(ask: Callable[[int], bool | None], start: int) -> list[int]:

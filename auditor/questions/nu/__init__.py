@@ -133,10 +133,10 @@ def _check_decidable(plan: Plan, option: str) -> None:
     """Raise BadValue if the budget would not pass even strings without one run outside; say how many would."""
     if plan.budget > MAX_PAIRS:
         raise BadValue(option, plan.budget, f"is more than {MAX_PAIRS:.0e} strings, which no audit finishes")
-    if plan.eta is None or plan.nu_gate is None or plan.nu_gate.least_strings(plan.runs) is None:
-        cure = math.ceil(2 / (plan.eta or 1))
-        raise BadValue("runs", plan.runs, f"are too few to tell strings apart by eta {plan.eta:g}: use --runs {cure}")
     gate, needed = GroupGate(plan), plan.budget
+    if gate.nu_gate.least_strings(plan.runs) is None:
+        cure = f"use --runs {math.ceil(2 / gate.eta)}"
+        raise BadValue("runs", plan.runs, f"are too few to tell strings apart by eta {gate.eta:g}: {cure}")
     while not gate.is_pass(Groups(plan.runs, (needed,) + (0,) * (plan.runs - 1)), Inaccurate()):
         needed += max(1, needed // 50)
     if needed > plan.budget:

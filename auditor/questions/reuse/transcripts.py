@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from time import perf_counter
 from typing import Any
 
@@ -180,16 +181,16 @@ def _more_often(fresh: Sequence[object], reused: Sequence[object]) -> frozenset[
 
 def _thresholds(position: int, fresh: Sequence[float], reused: Sequence[float]) -> Iterator[Event]:
     """Yield the events at which two empirical distributions are furthest apart, on either side."""
-    gap, ahead, behind = 0, (0, 0.0), (0, 0.0)
     moves = Counter(fresh)
     moves.subtract(Counter(reused))
-    for value in sorted(moves):
-        gap += moves[value]  # fresh answers up to here, less the reused ones
-        ahead, behind = max(ahead, (gap, value)), min(behind, (gap, value))
-    for (size, value), above in ((ahead, True), (behind, False)):
-        if size:
-            side = "above" if above else "at most"
-            yield Event(f"answer {position} is {side} {value:.6g}", position, above, float(value))
+    values = sorted(moves)
+    ahead = accumulate(moves[value] for value in values)  # fresh answers up to each value, less the reused ones
+    gaps = list(zip(ahead, values, strict=True))
+    (most, above), (least, below) = max(gaps), min(gaps)
+    if most > 0:
+        yield Event(f"answer {position} is above {above:.6g}", position, above=True, threshold=float(above))
+    if least < 0:
+        yield Event(f"answer {position} is at most {below:.6g}", position, above=False, threshold=float(below))
 
 
 def _number(answer: object) -> int | float | None:
