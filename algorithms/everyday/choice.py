@@ -61,6 +61,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from algorithms import coin_problem
 from algorithms.everyday.mean_vector import in_turn
 from algorithms.least_rows import least_rows
 from algorithms.premises import in_unit_interval
@@ -145,15 +146,11 @@ def mean_regret(size: int, beta: float, candidates: int) -> float:
 
 def least_by_lemma(size: int, tau: float, delta: float) -> float | None:
     """Return Lemma 7.2's bound: whoever tells x from 1 - x, whose means differ by more than tau, decides a coin."""
-    from algorithms import coin_problem
-
     return coin_problem.least_by_lemma(size, COIN * tau, delta)
 
 
 def least_by_frontier(size: int, tau: float, delta: float) -> float | None:
     """Return the exact limit for the same coin."""
-    from algorithms import coin_problem
-
     return coin_problem.least_by_frontier(size, COIN * tau, delta)
 
 

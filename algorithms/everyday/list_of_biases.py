@@ -54,6 +54,7 @@ import numpy.typing as npt
 
 from algorithms.everyday.mean_vector import in_turn
 from algorithms.premises import bits
+from algorithms.statistical_query import scaled
 from auditor import Randomness, Sample, subject
 
 Floats = npt.NDArray[np.float64]
@@ -82,9 +83,7 @@ def reach(d: int, eps: float) -> float:
 def sample_size(d: int, eps: float, eta: float, sample_scale: float = 1.0) -> int:
     """Return the rows that the guarantee asks for, times the scale."""
     check_parameters(d, eps, eta)
-    if not 0 < sample_scale < math.inf:
-        raise ValueError(f"sample_scale={sample_scale!r} must be above 0: the share of the size, e.g. 1.0")
-    return math.ceil(sample_scale * math.ceil(math.log(2 * d / eta) / (2 * reach(d, eps) ** 2)))
+    return scaled(math.ceil(math.log(2 * d / eta) / (2 * reach(d, eps) ** 2)), sample_scale)
 
 
 def plain_size(d: int, eps: float, eta: float) -> int:

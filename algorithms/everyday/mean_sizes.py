@@ -51,6 +51,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
+from algorithms import coin_problem
+
 FOAM = math.sqrt(8 * math.pi)  # how often a foam of width 1 parts two points, by their distance
 GINI = 2 / math.sqrt(3)  # E|V - V'| by the deviation of V
 Moments = tuple[float, float]  # q and v
@@ -140,15 +142,11 @@ def plain_size(eps: float, delta: float, sigma: float, d: int) -> int:
 
 def least_by_lemma(size: int, eps: float, delta: float, sigma: float, d: int) -> float | None:
     """Return Lemma 7.2's bound where all coordinates are one coin, whose bias is then known within eps / sqrt(d)."""
-    from algorithms import coin_problem
-
     return coin_problem.least_by_lemma(size, coin_tolerance(eps, sigma, d), delta)
 
 
 def least_by_frontier(size: int, eps: float, delta: float, sigma: float, d: int) -> float | None:
     """Return the exact limit for the same coin."""
-    from algorithms import coin_problem
-
     return coin_problem.least_by_frontier(size, coin_tolerance(eps, sigma, d), delta)
 
 

@@ -220,7 +220,7 @@ fixed_threshold | tau=0.5 | tau=0.5 must be in (0, 1/2): the biases to tell apar
 list_of_biases | d=0 | d=0 must be an integer of at least 1: the number of coins, e.g. 2
 list_of_biases | eps=0.5 | eps=0.5 must be in (0, 1/2): how far an estimate may be from its bias, e.g. 0.1
 list_of_biases | eta=0 | eta=0 must be in (0, 1): the mass that may be outside the list, e.g. 0.1
-list_of_biases | size: sample_scale=0 | sample_scale=0 must be above 0: the share of the size, e.g. 1.0
+list_of_biases | size: sample_scale=0 | sample_scale=0 must be above 0: the share of the theorem's size, e.g. 1.0
 measured_halfspace | run: delta=0.0 | delta=0.0 must be in (0, 1): how often the inequality may fail by chance, e.g. 0.05
 measured_halfspace | run: delta=1.0 | delta=1.0 must be in (0, 1)
 median | tau=0.5 | tau=0.5 must be in (0, 1/2): the accuracy, e.g. 0.05

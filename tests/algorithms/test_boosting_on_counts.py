@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.exact import check_frequency, check_one_law
 from support.requests import bench_of
 
 import auditor
@@ -15,7 +16,6 @@ from algorithms.rejection import BOTTOM, Bottom, rejection_sampler
 from auditor.randomness import from_key, root_key
 from auditor.sources.sample import CountSample, Sample
 from auditor.sources.source import load_source
-from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.trials.trial import run_pair
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
@@ -27,28 +27,15 @@ def rate(fn: Any, source: str, size: int, pairs: int, kind: str = "rows") -> int
 
 
 def test_one_run_has_the_same_law_on_rows_and_counts() -> None:
-    """What the second round learns at a fixed r: two samples, chi-squared over the outputs, false alarm 1e-6."""
-    from scipy.stats import chi2
-
-    source, n, total = load_source(TWO_LINES), 300, 120
-    laws: list[dict[Any, int]] = [{}, {}]
-    for i in range(n):
+    """What the second round learns at a fixed r; false alarm 1e-6."""
+    source, total, outputs = load_source(TWO_LINES), 120, ([], [])
+    for i in range(300):
         rng = from_key(root_key(i).child("rows"))
         rows = Sample.of(source.draw(rng, total), rng)
         counted = CountSample(source.law(), total, from_key(root_key(i).child("counts")))
-        for law, sample in zip(laws, (rows, counted), strict=True):
-            output = _second_hypothesis(sample)
-            law[output] = law.get(output, 0) + 1
-    keys = sorted(set(laws[0]) | set(laws[1]), key=str)
-    table = np.array([[law.get(key, 0) for key in keys] for law in laws])
-    common = table.sum(axis=0) >= 20
-    table = np.column_stack([table[:, common], table[:, ~common].sum(axis=1)])
-    table = table[:, table.sum(axis=0) > 0]
-    expected = table.sum(axis=0) / 2
-    statistic = float(((table - expected) ** 2 / expected).sum())
-    print(f"{table.shape[1]} classes of outputs, statistic {statistic:.1f}")
-    assert table.shape[1] > 1
-    assert statistic < chi2.isf(1e-6, table.shape[1] - 1)
+        for found, sample in zip(outputs, (rows, counted), strict=True):
+            found.append(_second_hypothesis(sample))
+    check_one_law(*outputs, alarm=1e-6)
 
 
 def _second_hypothesis(sample: Sample) -> Any:
@@ -95,6 +82,4 @@ def test_boosting_has_one_rho_on_rows_and_counts(kind: str) -> None:
     """Against the exact value; false alarm 1e-6 each."""
     n, truth = 400, exact_rho_of_two_rounds()
     k = rate(two_rounds, NOISY, 120, n, kind)
-    low, high = clopper_pearson_lower(n, k, 5e-7), clopper_pearson_upper(n, k, 5e-7)
-    print(f"{kind}: {k} of {n}, in [{low:.4f}, {high:.4f}], exact {truth:.4f}")
-    assert low <= truth <= high
+    check_frequency(k, n, truth, alarm=1e-6)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
+from support.exact import KnownRandomness
 
 from algorithms.coin_frontier import Floats, acceptance_of, frontier, least_size, plain_size
 from algorithms.coin_problem import (
@@ -51,19 +52,6 @@ pytestmark = pytest.mark.usefixtures("no_second_process")
 seeds = st.integers(0, 2**32)
 biases = st.floats(0.25, 0.75)
 taus = st.floats(0.05, 0.24)
-
-
-class Fixed:
-    """An r that always draws the same number."""
-
-    def __init__(self, u: float) -> None:
-        self.u = u
-
-    def random(self) -> float:
-        return self.u
-
-    def uniform(self, low: float, high: float) -> float:
-        return low + (high - low) * self.u
 
 
 def fresh(seed: int) -> Callable[[], Any]:
@@ -340,7 +328,7 @@ def test_the_optimal_coin_draws_its_thresholds_by_the_mixture(m: int, tau: float
     ends = np.append(0, np.cumsum(weights))
     for t, start, end in zip(thresholds, ends[:-1], ends[1:], strict=True):
         for u in (start + 1e-6 * (end - start), end - 1e-6 * (end - start)):
-            rule = rule_of(partial(optimal_coin, tau=tau), m, partial(Fixed, u))
+            rule = rule_of(partial(optimal_coin, tau=tau), m, partial(KnownRandomness, u))
             assert (rule == (np.arange(m + 1) >= t)).all()
 
 
@@ -348,7 +336,7 @@ def test_the_optimal_coin_draws_its_thresholds_by_the_mixture(m: int, tau: float
 def test_the_uniform_threshold_runs_as_its_mixture_says(m: int, tau: float, u: float) -> None:
     c = m * (0.5 - tau + 2 * tau * u)
     assume(abs(c - round(c)) > 1e-6)
-    rule = rule_of(partial(uniform_threshold, tau=tau), m, partial(Fixed, u))
+    rule = rule_of(partial(uniform_threshold, tau=tau), m, partial(KnownRandomness, u))
     assert (rule == (np.arange(m + 1) >= math.ceil(c))).all()
     assert math.ceil(c) in uniform_mixture(m, tau)[0]
 
@@ -401,7 +389,7 @@ def test_heads_are_counted_in_rows_of_any_kind(rows: list[Any]) -> None:
     [
         (lambda: heads_among(np.array([])), "an empty sample decides nothing"),
         (lambda: heads_among(np.array([0, 1, 2])), "a row is 2, and a flip is 0 or 1"),
-        (lambda: optimal_coin(np.ones(10), Fixed(0.5)), "m=10 must be at least 59"),  # type: ignore[arg-type]
+        (lambda: optimal_coin(np.ones(10), KnownRandomness(0.5)), "m=10 must be at least 59"),  # type: ignore[arg-type]
         (lambda: lemma_bound(100, 0.25), r"tau=0.25 must be in \(0, 1/4\)"),
         (lambda: lemma_bound(0, 0.1), "m=0 must be an integer"),
         (lambda: acceptance(np.array([0.0, 1.5]), 0.5), r"a rule must have m \+ 1 >= 2 numbers in \[0, 1\]"),

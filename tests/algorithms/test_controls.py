@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.exact import KnownRandomness
 
 import auditor
 from algorithms import controls
@@ -18,32 +19,22 @@ def test_hidden_state_ends_as_it_declares() -> None:
     assert "not a function of (sample, r)" in record.reason
 
 
-class Draws:
-    """In place of r: what it draws."""
-
-    def __init__(self, value: float) -> None:
-        self.value = value
-
-    def random(self) -> float:
-        return self.value
-
-
 def test_every_control_does_what_it_says() -> None:
-    low: Any = Draws(math.nextafter(0.5, 0))
-    half: Any = Draws(0.5)
+    low: Any = KnownRandomness(math.nextafter(0.5, 0))
+    half: Any = KnownRandomness(0.5)
     rows = np.array([3.0, 4.0])
     assert controls.constant(rows, half) == 42
     assert (controls.coin_from_r(rows, low), controls.coin_from_r(rows, half)) == (True, False)
     assert (controls.first_bit(rows, half), controls.mean(rows, half)) == (3, 3.5)
     assert (controls.mixed(rows, low, q=0.5), controls.mixed(rows, half, q=0.5)) == (3.0, 0.0)
     assert (controls.mixed(rows, half, q=0), controls.mixed(rows, half, q=1)) == (0.0, 3.0)
-    at: Any = Draws(0.02)
+    at: Any = KnownRandomness(0.02)
     assert controls.mixed(rows, at) == 0.0
     assert controls.hidden_state(rows, half) + 1 == controls.hidden_state(rows, half)
 
 
 def test_what_controls_cannot_use_is_refused() -> None:
-    half: Any = Draws(0.5)
+    half: Any = KnownRandomness(0.5)
     with pytest.raises(ValueError, match="an empty sample has no mean"):
         controls.mean(np.zeros(0), half)
     for q in (-0.1, 1.1):

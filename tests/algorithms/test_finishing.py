@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import binom
+from support.exact import KnownRandomness
 from support.requests import bench_of
 
 from algorithms import coin_problem, halfspace, heavy_hitters, statistical_query
@@ -41,19 +42,6 @@ def test_the_mean_of_a_coins_mismatch_is_its_exact_rho(
     assert mean == pytest.approx(float(exact_rho(mixture, m, p)), abs=1e-6)
 
 
-class Offset:
-    """An r whose uniform numbers are known."""
-
-    def __init__(self, *numbers: float) -> None:
-        self.numbers = numbers
-
-    def random(self, count: int) -> Any:
-        return np.array(self.numbers[:count])
-
-    def uniform(self, low: float, high: float) -> float:
-        return low + (high - low) * self.numbers[0]
-
-
 CELLS = (np.arange(60) + 0.5) / 60
 
 
@@ -61,7 +49,7 @@ CELLS = (np.arange(60) + 0.5) / 60
 def test_boxes_part_two_sums_by_as_many_offsets_as_is_declared(apart: tuple[float, float]) -> None:
     """A grid of offsets and no chance: along each axis a cell at each end of the stretch may be counted wrongly."""
     x = np.array([0.3, -1.1])
-    offsets: list[Any] = [Offset(u, v) for u in CELLS for v in CELLS]
+    offsets: list[Any] = [KnownRandomness(u, v) for u in CELLS for v in CELLS]
     ended = [halfspace.by_boxes(x, r) != halfspace.by_boxes(x + apart, r) for r in offsets]
     assert np.mean(ended) == pytest.approx(halfspace.boxes_part(x, x + apart), abs=0.035)
 
@@ -72,7 +60,7 @@ def test_boxes_part_two_sums_by_as_many_offsets_as_is_declared(apart: tuple[floa
 def test_a_threshold_parts_two_lists_as_often_as_is_declared(other: dict[str, float]) -> None:
     """A grid of thresholds and no chance; what is missing has no share that any of them could reach."""
     shares, between = {"a": 0.3, "b": 0.35}, {"v": 0.3, "eps": 0.1}
-    ends: list[Any] = [Offset((i + 0.5) / 1000) for i in range(1000)]
+    ends: list[Any] = [KnownRandomness((i + 0.5) / 1000) for i in range(1000)]
     ended = [
         heavy_hitters.above_threshold(shares, r, **between) != heavy_hitters.above_threshold(other, r, **between)
         for r in ends

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import binom
+from support.exact import check_one_law
 
 import auditor
 from algorithms.halfspace import (
@@ -26,6 +27,7 @@ from algorithms.halfspace import (
 )
 from algorithms.rounding import boxes, foams
 from auditor.randomness import from_key, root_key
+from auditor.sources.sample import CountSample, Sample
 from auditor.sources.source import load_source
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
@@ -242,28 +244,14 @@ def test_a_learner_is_pure_blind_to_row_order_and_has_its_advantage(learner: Any
 
 
 def test_rows_and_counts_agree_on_what_is_learnt() -> None:
-    """The law of the output at one r, on rows and on counts: two samples, chi-squared, false alarm 1e-6."""
-    from scipy.stats import chi2
-
-    from auditor.sources.sample import CountSample, Sample
-
-    source, n, size = load_source(CUBE), 600, 40
-    settings: Any = {"rho": 0.2, "tau": 0.4, "d": 3}
-    laws: list[dict[Any, int]] = [{}, {}]
-    for i in range(n):
+    """The law of the output at one r, on rows and on counts; false alarm 1e-6."""
+    source, size, outputs = load_source(CUBE), 40, ([], [])
+    for i in range(600):
         rows = Sample.of(source.draw(from_key(root_key(i).child("rows")), size))
         counted = CountSample(source.law(), size, from_key(root_key(i).child("counts")))
-        for law, sample in zip(laws, (rows, counted), strict=True):
-            output = r_halfspace_boxes(sample, from_key(root_key(7)), **settings)
-            law[output] = law.get(output, 0) + 1
-    table = np.array([[law.get(key, 0) for key in set(laws[0]) | set(laws[1])] for law in laws])
-    table = np.column_stack([table[:, table.sum(axis=0) >= 20], table[:, table.sum(axis=0) < 20].sum(axis=1)])
-    table = table[:, table.sum(axis=0) > 0]
-    expected = table.sum(axis=0) / 2
-    statistic = float(((table - expected) ** 2 / expected).sum())
-    print(f"{table.shape[1]} outputs, statistic {statistic:.1f}")
-    assert table.shape[1] > 1
-    assert statistic < chi2.isf(1e-6, table.shape[1] - 1)
+        for found, sample in zip(outputs, (rows, counted), strict=True):
+            found.append(r_halfspace_boxes(sample, from_key(root_key(7)), rho=0.2, tau=0.4, d=3))
+    check_one_law(*outputs, alarm=1e-6)
 
 
 def test_bad_rows_get_a_word() -> None:

@@ -8,14 +8,14 @@ candidates missed in Q1 rows, 0.001 at most here. Two-sample tests reject equal 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom, chi2_contingency
+from scipy.stats import binom
+from support.exact import check_frequency, check_one_law
 from support.requests import bench_of, inquiry_of, worked_through
 
 import auditor
@@ -168,10 +168,8 @@ def test_inaccuracy_is_the_exact_one(scale: float) -> None:
         output = r_heavy_hitters(sample, from_key(root_key(i)), rho=1.0, v=0.5, eps=eps, sample_scale=scale)
         params = {"v": 0.5, "eps": eps}
         failures += not is_exact(output, source=source, r=from_key(root_key(i)), params=params)
-    low, high = clopper_pearson_lower(n, failures, 1e-5), clopper_pearson_upper(n, failures, 1e-5)
-    print(f"Q1 = {q1}, Q2 = {q2}: {failures} of {n}, in [{low:.4f}, {high:.4f}], exact {wrong:.4f}")
     assert wrong > 0.01
-    assert low <= wrong <= high
+    check_frequency(failures, n, wrong, alarm=2e-5)
 
 
 def test_the_oracle_knows_the_set() -> None:
@@ -205,21 +203,13 @@ def test_a_value_of_exactly_the_threshold_is_heavy(monkeypatch: pytest.MonkeyPat
 def test_the_output_has_the_same_law_on_rows_and_counts(source: str, scale: float) -> None:
     """At each of six fixed r; a two-sample chi-square test over (r, output), with false alarm about 1e-8."""
     loaded, size, key = load_source(source), sample_size(1.0, 0.3, 0.1, scale), root_key(5)
-    seen: list[Counter[Any]] = [Counter(), Counter()]
+    outputs: list[list[Any]] = [[], []]
     for i in range(750):
         rng = from_key(key.child("rows", i))
         samples = loaded.draw(rng, size), CountSample(loaded.law(), size, from_key(key.child("counts", i)))
-        for counter, sample in zip(seen, samples, strict=True):
-            counter[i % 6, hitters(sample, i % 6, sample_scale=scale)] += 1
-    common = [outcome for outcome in seen[0] | seen[1] if seen[0][outcome] + seen[1][outcome] >= 20]
-    table = [[counter[outcome] for outcome in common] for counter in seen]
-    table = [[*row, sum(counter.values()) - sum(row)] for row, counter in zip(table, seen, strict=True)]
-    if table[0][-1] + table[1][-1] < 20:
-        table = [row[:-1] for row in table]
-    p_value = float(chi2_contingency(table).pvalue)
-    print(f"n = {size}: 750 runs of each kind, {len(table[0])} outcomes, p = {p_value:.3g}, bound {ALPHA}")
-    assert len(table[0]) >= 12
-    assert p_value > ALPHA
+        for found, sample in zip(outputs, samples, strict=True):
+            found.append((i % 6, hitters(sample, i % 6, sample_scale=scale)))
+    check_one_law(*outputs, alarm=ALPHA, least=12)
 
 
 # At the lemma's size, on sources chosen to hurt.

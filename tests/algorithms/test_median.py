@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections import Counter
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -20,7 +19,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import betaincinv
-from scipy.stats import binom, chi2_contingency
+from scipy.stats import binom
+from support.exact import check_one_law
 from support.requests import bench_of, inquiry_of, worked_through
 
 import auditor
@@ -194,18 +194,13 @@ def test_the_output_has_the_same_law_on_rows_and_counts(d: int, runs: int) -> No
     """At each of five fixed r; a two-sample chi-square test over (r, output), false alarm about 1e-8."""
     source, key = load_source(f"binom({2**d - 1}, 0.5)"), root_key(6)
     size = needed(d)
-    seen: list[Counter[Any]] = [Counter(), Counter()]
+    outputs: list[list[Any]] = [[], []]
     for i in range(runs):
         rows = source.draw(from_key(key.child("rows", i)), size)
         counts = CountSample(source.law(), size, from_key(key.child("counts", i)))
-        for counter, sample in zip(seen, (rows, counts), strict=True):
-            counter[i % 5, answer(sample, d, i % 5)] += 1
-    outcomes = [outcome for outcome in seen[0] | seen[1] if seen[0][outcome] + seen[1][outcome] >= 20]
-    table = [[counter[outcome] for outcome in outcomes] for counter in seen]
-    p_value = float(chi2_contingency(table).pvalue)
-    print(f"d = {d}, {size} rows, {runs} runs of each kind, {len(outcomes)} outcomes, p = {p_value:.3g}, bound {ALPHA}")
-    assert len(outcomes) > 5  # at some r the sample matters
-    assert p_value > ALPHA
+        for found, sample in zip(outputs, (rows, counts), strict=True):
+            found.append((i % 5, answer(sample, d, i % 5)))
+    check_one_law(*outputs, alarm=ALPHA, least=6)  # at some r the sample matters
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import binom
+from support.exact import KnownRandomness, check_frequency
 from support.requests import bench_of
 
 import auditor
@@ -19,7 +20,6 @@ from algorithms.rejection import BOTTOM, Bottom, filter_with_shared_bits, reject
 from auditor.randomness import from_key, root_key
 from auditor.sources.sample import CountSample, Sample
 from auditor.sources.source import load_source
-from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.trials.trial import run_pair
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
@@ -67,9 +67,7 @@ def test_bottom_is_a_value_and_has_its_exact_probability(kind: str) -> None:
             assert kept.size == 3
             assert set(kept.counts()[0][0].ravel().tolist()) == {4}
     truth = float(binom.cdf(2, 12, 0.25))
-    low, high = clopper_pearson_lower(n, k, 5e-5), clopper_pearson_upper(n, k, 5e-5)
-    print(f"{kind}: {k} of {n} bottom, in [{low:.4f}, {high:.4f}], exact {truth:.4f}")
-    assert low <= truth <= high
+    check_frequency(k, n, truth, alarm=0.0001)
     assert Bottom("bottom") is BOTTOM
 
 
@@ -130,23 +128,11 @@ def test_filtering_has_its_exact_rho(learner: Any, kind: str, shared: bool) -> N
     """Private bits on rows as on counts; 1,500 pairs tell 0.2083 from 0.2778. False alarm 1e-4 each."""
     n, truth = 1500 if kind == "rows" else 500, float(exact_rho(60, shared=shared))
     k = rate(learner, "bernoulli(0.5)", 60, n, kind)
-    low, high = clopper_pearson_lower(n, k, 5e-5), clopper_pearson_upper(n, k, 5e-5)
-    print(f"{learner.__name__} on {kind}: {k} of {n}, in [{low:.4f}, {high:.4f}], exact {truth:.4f}")
-    assert low <= truth <= high
-
-
-class Bits:
-    """r of which the uniforms are known."""
-
-    def __init__(self, bits: tuple[Fraction, ...]) -> None:
-        self.bits = bits
-
-    def random(self, n: int) -> Any:
-        return np.array([float(bit) for bit in self.bits[:n]])
+    check_frequency(k, n, truth, alarm=0.0001)
 
 
 def test_the_first_that_are_accepted_are_kept_in_order() -> None:
-    bits: Any = Bits((Fraction(0), Fraction(9, 10), HALF, Fraction(0)))
+    bits: Any = KnownRandomness(0, 9 / 10, 1 / 2, 0)
     x, y = np.array([10, 11, 12, 13]), np.array([1, -1, 1, -1])
     assert [part.tolist() for part in filter_with_shared_bits((x, y), 2, lambda rows: rows[0] / 20, bits)] == [
         [10, 12],
@@ -180,7 +166,7 @@ def laws_by_bits(filtering: Any, learner: Any, case: Any, r: int) -> list[tuple[
     for chosen in itertools.product(pieces, repeat=offered):
         law: Law = defaultdict(Fraction)
         for rows in itertools.product((0, 1), repeat=offered):
-            kept = filtering(np.array(rows), target, case, Bits(tuple(bit for bit, _ in chosen)))
+            kept = filtering(np.array(rows), target, case, KnownRandomness(*(bit for bit, _ in chosen)))
             output = BOTTOM if kept is BOTTOM else learner(tuple(kept.tolist()), r)
             law[output] += math.prod((ones if row else 1 - ones) for row in rows)
         found.append((math.prod(length for _, length in chosen), law))

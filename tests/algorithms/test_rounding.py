@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
+from support.exact import check_frequency
 
 from algorithms.rounding import block_size, boxes, first_stages, foams
 from auditor.randomness import Key, from_key, root_key
-from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
+from auditor.statistics.interval import clopper_pearson_lower
 
 Reals = npt.NDArray[np.float64]
 vectors = st.lists(st.floats(-5, 5), min_size=1, max_size=5).map(np.array)
@@ -101,9 +102,7 @@ def test_boxes_part_points_with_exactly_the_products_probability(d: int, distanc
     truth = 1 - math.prod(1 - abs(s) for s in step)
     k = sum(bool((a != b).any()) for a, b in (boxes(np.stack([x, x + step]), from_key(root_key(i))) for i in range(n)))
     share = 1e-6 / (2 * len(BOXES))
-    low, high = clopper_pearson_lower(n, k, share), clopper_pearson_upper(n, k, share)
-    print(f"d={d}: {k} of {n}, in [{low:.4f}, {high:.4f}], exact {truth:.4f}")
-    assert low <= truth <= high
+    check_frequency(k, n, truth, alarm=2 * share)
 
 
 def test_foams_part_points_with_at_most_two_pi_times_their_distance() -> None:
@@ -141,9 +140,7 @@ def test_the_joint_law_of_two_points_is_exact_in_one_dimension(x: float, y: floa
     n, truth = 900, exact_parting(x, y)
     pair = np.array([[x], [y]])
     k = sum(bool((a != b).any()) for a, b in (foams(pair, from_key(root_key(i))) for i in range(n)))
-    low, high = clopper_pearson_lower(n, k, 1e-7), clopper_pearson_upper(n, k, 1e-7)
-    print(f"x={x} y={y}: {k} of {n}, in [{low:.4f}, {high:.4f}], exact {truth:.4f}")
-    assert low <= truth <= high
+    check_frequency(k, n, truth, alarm=2e-7)
 
 
 def test_a_rounded_points_own_law_is_the_droplets() -> None:

@@ -10,6 +10,7 @@ from conformance import rstat_rho
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
+from support.exact import KnownRandomness
 
 from algorithms.statistical_query import (
     check_parameters,
@@ -42,21 +43,11 @@ def test_spot_values(tau: float, rho: float, delta: float, size: int, exact: flo
     assert rstat_rho(enough, 0.5, alpha) <= rho < rstat_rho(enough - 1, 0.5, alpha)
 
 
-class Fixed:
-    """An r whose uniform number is known."""
-
-    def __init__(self, u: float) -> None:
-        self.u = u
-
-    def uniform(self, low: float, high: float) -> float:
-        return low + (high - low) * self.u
-
-
 @pytest.mark.parametrize(("v", "w"), [(0.5, 0.53), (0.3, 0.26), (0.0, 0.05), (0.97, 1.0), (0.2, 0.8), (0.4, 0.4)])
 def test_two_means_are_parted_by_as_many_offsets_as_is_declared(v: float, w: float) -> None:
     """A fine grid of offsets and no chance: at most one of them is counted wrongly at each end of their stretch."""
     asked = {"tau": 0.1, "rho": 0.1, "delta": 0.025}
-    offsets: list[Any] = [Fixed((i + 0.5) / 1000) for i in range(1000)]
+    offsets: list[Any] = [KnownRandomness((i + 0.5) / 1000) for i in range(1000)]
     apart = sum(to_region(v, one, **asked) != to_region(w, one, **asked) for one in offsets)
     assert apart / 1000 == pytest.approx(in_two_regions(v, w, **asked), abs=0.002)
 

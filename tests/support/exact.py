@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import binom
+from scipy.stats import binom, chi2_contingency
 
 import auditor
 from auditor.randomness import from_key, root_key
@@ -90,3 +91,37 @@ def check_audited(learner: Any, source: Any, size: int, truth: float, **options:
     record = auditor.audit(learner, source, size=size, **asked)
     print(f"{record.mismatches} of {record.pairs}: in [{record.rho.low:.4f}, {record.rho.high:.4f}], exact {truth:.4f}")
     assert record.rho.low <= truth <= record.rho.high
+
+
+class KnownRandomness:
+    """In place of r: its uniform numbers are known, and those of its children by name."""
+
+    def __init__(self, *numbers: float, **children: float) -> None:
+        self.numbers, self.children = numbers, children
+
+    def random(self, count: int | None = None) -> Any:
+        return self.numbers[0] if count is None else np.array([float(one) for one in self.numbers[:count]])
+
+    def uniform(self, low: float, high: float) -> float:
+        return low + (high - low) * self.numbers[0]
+
+    def child(self, name: str) -> KnownRandomness:
+        return KnownRandomness(self.children[name])
+
+
+def check_one_law(first: Sequence[Hashable], second: Sequence[Hashable], *, alarm: float, least: int = 2) -> None:
+    """Check that two samples of outputs have one law, and at least so many classes of outputs.
+
+    It is Pearson's two-sample test over outputs that occur 20 times or more, the others taken together; it is false
+    with about the probability `alarm`.
+    """
+    seen = Counter(first), Counter(second)
+    common = [output for output in seen[0] | seen[1] if seen[0][output] + seen[1][output] >= 20]
+    table = [[counter[output] for output in common] for counter in seen]
+    table = [[*row, counter.total() - sum(row)] for row, counter in zip(table, seen, strict=True)]
+    if table[0][-1] + table[1][-1] < 20:
+        table = [row[:-1] for row in table]
+    p_value = float(chi2_contingency(table).pvalue)
+    print(f"{len(first)} and {len(second)} outputs, {len(table[0])} classes, p = {p_value:.3g}, bound {alarm}")
+    assert len(table[0]) >= least
+    assert p_value > alarm

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
+from support.exact import check_frequency
 
 import auditor
 from algorithms.everyday import bandit, bandit_elimination
@@ -45,7 +46,6 @@ from auditor.randomness import from_key, root_key
 from auditor.repair import threshold_mismatch
 from auditor.sources.sample import CountSample
 from auditor.sources.source import load_source
-from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 
 pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
 parameters = st.fixed_dictionaries(
@@ -352,10 +352,8 @@ def test_a_worse_arm_is_kept_as_often_as_is_exact() -> None:
         sample = CountSample(law, 2 * m, from_key(root_key(i).child("rows")))
         output = r_bandit(sample, from_key(root_key(i)), horizon=1000, **params)  # type: ignore[arg-type]
         failures += output[-2] == 1
-    low, high = clopper_pearson_lower(n, failures, 5e-7), clopper_pearson_upper(n, failures, 5e-7)
-    print(f"{failures} of {n}, in [{low:.4f}, {high:.4f}], exact {exact:.4f}")
     assert 0.02 < exact <= 0.3
-    assert low <= exact <= high
+    check_frequency(failures, n, exact, alarm=1e-6)
 
 
 # Audits of many arms, and what is refused

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import betainc
+from support.exact import KnownRandomness
 
 import auditor
 from algorithms.everyday.conformal import (
@@ -62,20 +63,10 @@ def test_every_grid_keeps_the_coverage_exactly_ties_included(masses: list[str], 
         for offset, width in itertools.product((0.0, 0.3, 0.999), (0.7, 1.0, 2.5)):
             covered = Fraction(0)
             for x, chance in enumerate(chances):
-                q = to_point_above(float(x), _Fixed(offset), width=width)  # type: ignore[arg-type]
+                q = to_point_above(float(x), KnownRandomness(offset), width=width)  # type: ignore[arg-type]
                 assert q >= x
                 covered += chance * sum(mass for y, mass in enumerate(weights) if y <= q)
             assert covered >= plain
-
-
-class _Fixed:
-    """An r whose next number is known."""
-
-    def __init__(self, number: float) -> None:
-        self.number = number
-
-    def random(self) -> float:
-        return self.number
 
 
 @given(st.integers(1, 5000), st.sampled_from([0.1, 0.05, "1/3", 0.42, 0.999]))
