@@ -1,4 +1,4 @@
-"""What was counted before, in a file that a person can review: a block for each subject, in order.
+"""The counts of earlier audits, in a file that a person can review: a block for each subject, in order.
 
     [[subject]]
     target = "mypackage.learners:fit"
@@ -11,7 +11,7 @@
     mismatches = 87
 
 A block is found by what was audited: target, source, size, view, parameters and whatever else changes rho. Blocks that
-are not updated stay as they are, to the letter; a new one goes where the order has it.
+are not updated stay as they are, to the letter; a new one goes where it belongs in the order.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class Block(msgspec.Struct, frozen=True, kw_only=True):
-    """One subject, as it was asked about, and what was counted. In the file all fields stand side by side.
+    """One audited case, and what was counted. In the file all fields stand side by side.
 
-    Of the case only what a later audit must have in common with it is written, besides its seed and the digest of the
-    subject's file, for whoever reviews a change.
+    Of the case the file has only what a later audit must have in common with it, besides its seed and the digest of
+    the subject's file, for whoever reviews a change.
     """
 
     case: Case
@@ -64,12 +64,8 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def about(self) -> dict[str, Any]:
-        """Return what tells this block from others."""
-        names = {
-            ("as" if name == "as_" else name)
-            for name, field in FIELDS.items()
-            if "baseline" not in field.may_differ_for
-        }
+        """Return the fields by which this block is found."""
+        names = {name.removesuffix("_") for name, field in FIELDS.items() if "baseline" not in field.may_differ_for}
         return {name: value for name, value in self.case.to_json().items() if name in names}
 
     @property
@@ -83,27 +79,34 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
         counted |= {"pairs": self.pairs, "mismatches": self.mismatches, "code": self.case.code}
         return {**self.about, **{name: value for name, value in counted.items() if value is not None}}
 
+    @classmethod
+    def read(cls, document: dict[str, Any]) -> Block:
+        """Return the block that the file has; ValueError with the field that is wrong."""
+        counted = {name: document[name] for name in cls.__struct_fields__ if name in document and name != "case"}
+        case = {name: value for name, value in document.items() if name not in counted}
+        return msgspec.convert({**counted, "case": case}, cls)
 
-_COUNTED = ("rho", "confidence", "pairs", "mismatches")
+    @property
+    def counts(self) -> str:
+        return f"{self.mismatches:,} mismatches in {self.pairs:,} pairs"
 
-
-def _block_from(document: dict[str, Any]) -> Block:
-    """Read a block; ValueError with the field that is wrong."""
-    case = {name: value for name, value in document.items() if name not in _COUNTED}
-    counted = {name: document[name] for name in _COUNTED if name in document}
-    return msgspec.convert({"case": case, **counted}, Block)
+    @property
+    def text(self) -> str:
+        """Return the block as TOML."""
+        lines = [f"{name} = {_value(value)}" for name, value in self.document.items()]
+        return "\n".join(["[[subject]]", *lines]) + "\n"
 
 
 class Baseline(msgspec.Struct, frozen=True):
-    """The blocks of a file, each with its text, and what stands before them."""
+    """A baseline file: its blocks, each with its text, and what stands before them."""
 
     path: str
     head: str = HEAD
     blocks: Sequence[tuple[Block, str]] = ()
-    is_made: bool = False  # anew, of what this run counts: nothing is held against it
+    is_made: bool = False  # True if this run writes it anew: nothing is compared with it
 
     def find(self, case: Case) -> Block:
-        """Return the block of what is asked; UsageError with what has changed, or that there is none."""
+        """Return the block of a case; UsageError where there is none, with the fields that have changed."""
         alike = [block for block, _ in self.blocks if block.case.target == case.target]
         for block in alike:
             if not block.case.differs(case, "baseline"):
@@ -117,18 +120,21 @@ class Baseline(msgspec.Struct, frozen=True):
         )
 
     def updated(self, new: Sequence[Block], over: Sequence[str]) -> Baseline:
-        """With these in place of those about the same; of targets that are `over`, all of whose audits were run, with
-        none that nobody asks for any more."""
+        """Return the baseline with new blocks in place of those about the same case.
+
+        `over` are targets all of whose audits were run: of these no block stays that nobody asks for any more.
+        """
         asked = [block.about for block in new]
         left = [(block, text) for block, text in self.blocks if block.about in asked or block.case.target not in over]
         for block in new:
             at = next((i for i, (old, _) in enumerate(left) if old.about == block.about), None)
             if at is not None:
                 old, text = left[at]
-                left[at] = (block, text if old.document == block.document else _comment(text) + _drawn(block))
+                comment = text[: text.index("[[subject]]")]  # what somebody wrote above it
+                left[at] = (block, text if old.document == block.document else comment + block.text)
             else:
                 after = next((i for i, (old, _) in enumerate(left) if old.order > block.order), len(left))
-                left.insert(after, (block, _drawn(block)))
+                left.insert(after, (block, block.text))
         return replace(self, blocks=left)
 
     def text(self) -> str:
@@ -136,7 +142,6 @@ class Baseline(msgspec.Struct, frozen=True):
         return "\n".join(part.strip("\n") + "\n" for part in parts if part.strip())
 
     def write(self) -> None:
-        """All of it or nothing."""
         try:
             write_bytes(self.path, self.text().encode())
         except OSError as error:
@@ -144,7 +149,7 @@ class Baseline(msgspec.Struct, frozen=True):
 
 
 def read_baseline(path: str, *, makes: bool) -> Baseline:
-    """A file of blocks; UsageError with what is wrong. Where it `makes` one, no file yet is none with no block."""
+    """Return the baseline of a file; UsageError with what is wrong. If the run `makes` it, it need not exist yet."""
     if makes and not os.path.exists(path):
         return Baseline(path, is_made=True)
     cure = "" if os.path.exists(path) else "; gate --update-baseline makes it"
@@ -154,32 +159,29 @@ def read_baseline(path: str, *, makes: bool) -> Baseline:
         raise UsageError(f"{error}{cure}") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"the baseline {path} is no TOML: byte {error.start:,} is not UTF-8") from error
-    return replace(_parsed(path, content), is_made=makes)
-
-
-def _parsed(path: str, content: str) -> Baseline:
     try:
         document = tomllib.loads(content)
         if unknown := set(document) - {"subject"}:
             raise ValueError(f"it has {', '.join(sorted(unknown))}, and a baseline has [[subject]] alone")
-        blocks = [_block_from(one) for one in msgspec.convert(document.get("subject", []), list[dict[str, Any]])]
+        blocks = [Block.read(one) for one in msgspec.convert(document.get("subject", []), list[dict[str, Any]])]
     except (ValueError, RecursionError) as error:  # of TOML too, and of msgspec
         raise UsageError(f"the baseline {path} cannot be understood: {error}; mend it, or make a new one") from error
-    seen = [block.order for block in blocks]
-    if twice := [order for order in seen if seen.count(order) > 1]:
+    orders = [block.order for block in blocks]
+    if twice := [order for order in orders if orders.count(order) > 1]:
         raise UsageError(f"the baseline {path} has {twice[0][0]} twice, asked the same: leave one of them out")
     starts = [found.start() for found in _BLOCK.finditer(content)]
     if len(starts) != len(blocks):  # written in another way
-        return Baseline(path, HEAD, [(block, _drawn(block)) for block in blocks])
+        return Baseline(path, HEAD, [(block, block.text) for block in blocks], makes)
     ends = [*starts[1:], len(content)]
     texts = [content[start:end] for start, end in zip(starts, ends, strict=True)]
-    return Baseline(path, content[: starts[0]] if starts else content or HEAD, [*zip(blocks, texts, strict=True)])
+    head = content[: starts[0]] if starts else content or HEAD
+    return Baseline(path, head, [*zip(blocks, texts, strict=True)], makes)
 
 
 def held_against(
     before: Baseline | None, begin: Callable[[BaselineCounts], tuple[Request, Inquiry]], margin: float
 ) -> tuple[Request, Inquiry]:
-    """An audit against what the baseline has of it; where that is being made, one that counts."""
+    """Begin an audit against the baseline's counts; one that only counts if the baseline is being made."""
     if before is None:
         raise UsageError(
             f"expect = {NO_WORSE!r} needs a baseline: give --baseline FILE, or baseline in [tool.auditor], and make it "
@@ -190,19 +192,30 @@ def held_against(
         raise UsageError(f"expect = {NO_WORSE!r} is for rho of one source and input: make an entry of each")
     if before.is_made:
         return request, inquiry
-    found = before.find(_case(request, inquiry))
+    cell, options = inquiry.cells[0], run_options_of(request)
+    found = before.find(case_of(cell, source_of(cell), on_error=options.on_error, memory=options.memory))
     return begin(BaselineCounts(found.pairs, found.mismatches, margin))
 
 
 def update(
     before: Baseline, settled: Sequence[tuple[Request, Inquiry]], records: Sequence[Record], others: Sequence[str]
 ) -> Iterator[str]:
-    """Write what was counted, and say what became of each; `others` are targets that were asked for and not run."""
+    """Write what was counted, and yield what became of each; `others` are targets that were listed and not run."""
     if any(record.decided_by == "interrupt" for record in records):
         yield f"{before.path} is as it was: this run was interrupted"
         return
     ran = [*zip(settled, records, strict=False)]
-    new = [_block(inquiry, record) for (_, inquiry), record in ran if _is_counted(inquiry, record)]
+    new = [
+        Block(
+            case=record.case,
+            rho=inquiry.wanted if isinstance(inquiry, NoWorse) else record.target,
+            confidence=record.confidence,
+            pairs=record.pairs or 0,
+            mismatches=record.mismatches or 0,
+        )
+        for (_, inquiry), record in ran
+        if record.case is not None and _is_counted(inquiry, record)
+    ]
     lost = {one.subject for (_, inquiry), one in ran if one.question == "rho" and not _is_counted(inquiry, one)}
     lost |= {*others, *(inquiry.cells[0].subject.name for _, inquiry in settled[len(records) :])}
     after = before.updated(new, [block.case.target for block in new if block.case.target not in lost])
@@ -211,7 +224,7 @@ def update(
 
 
 def _is_counted(inquiry: Inquiry, record: Record) -> bool:
-    """Whether it leaves counts worth keeping: those of a learner that is to get no worse are whole, or none."""
+    """True if an audit has counts for the baseline: a learner that must get no worse has all of them, or none."""
     is_whole = (
         bool(record.pairs)
         and record.case is not None
@@ -220,64 +233,32 @@ def _is_counted(inquiry: Inquiry, record: Record) -> bool:
     return record.question == "rho" and len(inquiry.cells) == 1 and is_whole and record.verdict != "error"
 
 
-def _case(request: Request, inquiry: Inquiry) -> Case:
-    """Return the case of an audit that is settled and has not begun."""
-    cell, how = inquiry.cells[0], run_options_of(request)
-    return case_of(cell, source_of(cell), on_error=how.on_error, memory=how.memory)
-
-
-def _block(inquiry: Inquiry, record: Record) -> Block:
-    """Return what a finished audit leaves for the next one."""
-    assert record.case is not None
-    return Block(
-        case=record.case,
-        rho=inquiry.wanted if isinstance(inquiry, NoWorse) else record.target,
-        confidence=record.confidence,
-        pairs=record.pairs or 0,
-        mismatches=record.mismatches or 0,
-    )
-
-
 def _news(before: Baseline, after: Baseline, lost: Sequence[Record]) -> Iterator[str]:
+    """Yield a sentence for each block that is new, changed or left out, and for each subject that was not counted."""
     was = {block.order: block for block, _ in before.blocks}
     now = {block.order: block for block, _ in after.blocks}
+    same = 0
     for order, block in now.items():
         old = was.get(order)
         if old is None:
-            yield f"{after.path}: {block.case.target} is new, {_counts(block)}"
+            yield f"{after.path}: {block.case.target} is new, {block.counts}"
         elif old.document != block.document:
-            yield f"{after.path}: {block.case.target} was {_counts(old)} and is {_counts(block)}"
-    yield from (
-        f"{after.path}: {old.case.target}, {_counts(old)}, is left out"
-        for order, old in was.items()
-        if order not in now
-    )
+            yield f"{after.path}: {block.case.target} was {old.counts} and is {block.counts}"
+        else:
+            same += 1
+    for order, old in was.items():
+        if order not in now:
+            yield f"{after.path}: {old.case.target}, {old.counts}, is left out"
     yield from (f"{after.path}: {record.subject} is as it was: it was not counted to the end" for record in lost)
-    same = sum(order in was and was[order].document == block.document for order, block in now.items())
     yield f"{after.path}: subjects: {len(now)}, as they were: {same}"
 
 
-def _counts(block: Block) -> str:
-    return f"{block.mismatches:,} mismatches in {block.pairs:,} pairs"
-
-
-def _comment(text: str) -> str:
-    """What somebody wrote above a block."""
-    return text[: text.index("[[subject]]")]
-
-
-def _drawn(block: Block) -> str:
-    return "\n".join(["[[subject]]", *(f"{name} = {_value(value)}" for name, value in block.document.items())]) + "\n"
-
-
 def _value(value: Any) -> str:
+    """Return a value as TOML has it."""
     if isinstance(value, dict):
-        inside = ", ".join(f"{_key(name)} = {_value(one)}" for name, one in sorted(value.items()))
+        keys = {name: name if _BARE.fullmatch(name) else _value(name) for name in sorted(value)}
+        inside = ", ".join(f"{key} = {_value(value[name])}" for name, key in keys.items())
         return f"{{ {inside} }}"
     if isinstance(value, str):
         return dumps(value.encode("utf-8", "backslashreplace").decode(), ensure_ascii=False).replace("\x7f", "\\u007f")
     return repr(value)
-
-
-def _key(name: str) -> str:
-    return name if _BARE.fullmatch(name) else _value(name)

@@ -9,15 +9,16 @@
     rho = 0.1
 
 Keys are the options of `check`, or those of another `question`; `expect = "fail"` needs a `reason`. All mistakes of a
-file are told at once, each with its line.
+file are reported at once, each with its line.
 """
 
 from __future__ import annotations
 
+import functools
+import operator
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,24 +45,24 @@ PLACE, SUBJECT = "[tool.auditor]", "[[tool.auditor.subject]]"
 _SHOWN = 60  # characters of a value
 ENDINGS = ("pass", "fail", "error", NO_WORSE)
 _HEADER = re.compile(r"^\s*\[\[\s*tool\s*\.\s*auditor\s*\.\s*subject\s*\]\]", re.MULTILINE)
-_WHOLE = "for_"  # what is for all together in the file's own table, and on the command line
-_MARGIN = Listed("margin", (float,), MARGIN, "With expect no worse: by how much rho may be larger.", None, SURE)
-_BASELINE = Listed("baseline", (str,), None, "Where the counts of earlier audits are.", None, SURE)
+_WHOLE = "for_"  # in [tool.auditor] and on the command line it is the time for all audits together
+_MARGIN = Listed("margin", (float,), MARGIN, "With expect no worse: by how much rho may grow.", None, SURE)
+_BASELINE = Listed("baseline", (str,), None, "File with the counts of earlier audits.", None, SURE)
 OWN = {  # what an entry has besides options
     "target": Listed("target", (str,), None, "What is audited: module:fn, path/to/file.py:fn; required.", None, WHAT),
     "source": Listed("source", (str, list), None, "Where samples come from; a list: the worst of them.", None, WHAT),
     "question": Listed("question", (str,), None, "Another question than the keys choose: curve, ...", None, WHAT),
-    "expect": Listed("expect", (str,), "pass", "How it is to end: pass, fail, error or no worse.", None, WHAT),
-    "reason": Listed("reason", (str,), None, "Why that is expected, where it is fail or error.", None, WHAT),
+    "expect": Listed("expect", (str,), "pass", "How it must end: pass, fail, error or no worse.", None, WHAT),
+    "reason": Listed("reason", (str,), None, "Why fail or error is expected.", None, WHAT),
     "margin": _MARGIN,
 }
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One [[tool.auditor.subject]]: `given` holds its options alone."""
+    """One [[tool.auditor.subject]]; `given` holds its options."""
 
     target: str
-    place: str  # for sentences: its line and name
+    place: str  # its line and name, for messages
     source: object = None
     question: str | None = None
     expect: str = "pass"
@@ -70,7 +71,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class Config(msgspec.Struct, frozen=True):
-    """What a project asks for, all of it together at one confidence."""
+    """The audits of a project, all of them together at one confidence."""
 
     path: Path
     confidence: float
@@ -80,7 +81,7 @@ class Config(msgspec.Struct, frozen=True):
 
 
 def read_config(path: Path) -> Config:
-    """The project's audits; UsageError with everything that is wrong."""
+    """Return the project's audits; UsageError with everything that is wrong."""
     content = read_bytes(path, f"cannot read {path}")
     tables = _auditor_table(_parse(content, path))
     if not tables.get("subject"):
@@ -90,14 +91,17 @@ def read_config(path: Path) -> Config:
         raise UsageError(f"{path}, {PLACE}: subject is no array of tables, {SUBJECT}: Expected `array`, got `{got}`")
     mistakes: list[str] = []
     common = _common(tables, mistakes)
-    lines = _lines(content.decode(), len(tables["subject"]))
+    text = content.decode()
+    lines: list[int | None] = [text.count("\n", 0, match.end()) + 1 for match in _HEADER.finditer(text)]
+    if len(lines) != len(tables["subject"]):  # written in another way
+        lines = [None] * len(tables["subject"])
     entries = [_entry(table, lines[i], i, common, mistakes) for i, table in enumerate(tables["subject"])]
-    _complain(path, mistakes)
+    _raise(path, mistakes)
     whole = {name: value for name, value in common.items() if name == _WHOLE}
     return Config(path, common.get("confidence", 0.95), entries, whole, common.get("baseline"))
 
 
-def _complain(path: Path, mistakes: Sequence[str]) -> None:
+def _raise(path: Path, mistakes: Sequence[str]) -> None:
     if len(mistakes) == 1:
         raise UsageError(f"{path}, {mistakes[0]}")
     if mistakes:
@@ -116,21 +120,15 @@ def _parse(content: bytes, path: Path) -> dict[str, Any]:
 
 
 def _auditor_table(document: dict[str, Any]) -> dict[str, Any]:
-    """[tool.auditor]; an empty one where there is none."""
+    """Return [tool.auditor]; an empty table where there is none."""
     found: Any = document
     for name in ("tool", "auditor"):
         found = found.get(name, {}) if isinstance(found, dict) else {}
     return found if isinstance(found, dict) else {}
 
 
-def _lines(text: str, count: int) -> Sequence[int | None]:
-    """The line of each entry; None where they are written in another way."""
-    found = [text.count("\n", 0, match.end()) + 1 for match in _HEADER.finditer(text)]
-    return found if len(found) == count else [None] * count
-
-
 def _common(tables: Mapping[str, Any], mistakes: list[str]) -> dict[str, Any]:
-    """What holds for all: the confidence, the seed, and how to run."""
+    """Return the options that hold for all audits: the confidence, the seed, the baseline, and how to run."""
     known = {name: one for name, one in listed(Options).items() if one.group == RUN or name in ("confidence", "seed")}
     known |= {one.name: one for one in (_BASELINE, _MARGIN)}
     given = {as_name(key): value for key, value in tables.items() if key != "subject"}
@@ -142,41 +140,37 @@ def _common(tables: Mapping[str, Any], mistakes: list[str]) -> dict[str, Any]:
     }
     for name, check in checks.items() if not found else ():
         if name in given:
-            found += _refused(partial(check, given[name]))
+            found += _refused(functools.partial(check, given[name]))
     mistakes += [f"{PLACE}: {words}" for words in found]
     return given
 
 
 def _entry(table: Any, line: int | None, index: int, common: Mapping[str, Any], mistakes: list[str]) -> Entry:
-    """One entry, with the options that are common to all below its own."""
+    """Return one entry; its own options go before those that are common to all."""
     if not isinstance(table, dict):
         mistakes.append(f"{SUBJECT} number {index + 1}: Expected `object`, got `{type(table).__name__}`")
         return Entry("", "")
     table = {as_name(key): value for key, value in table.items()}
     target = table.get("target")
     place = f"{f'line {line}, ' if line else ''}{SUBJECT} {target if isinstance(target, str) else index + 1}"
+    question = table.get("question")
     try:
-        options = _table_of(table.get("question"))
+        known = check_table() if question is None else listed(find_question(str(question)).Options)
     except UsageError as error:
         mistakes.append(f"{place}: {error}")
         return Entry("", place)
+    options = {name: one for name, one in known.items() if one.group and name != "confidence"}
     mistakes += [f"{place}: {words}" for words in _wrong(table, {**OWN, **options}, ())]
     mistakes += [f"{place}: {words}" for words in _unexpected(table, options)]
     below = {name: value for name, value in common.items() if name in options and name != _WHOLE}
     given = {name: value for name, value in table.items() if name in options}
     expect, source = table.get("expect", "pass"), table.get("source")
     margin = table.get("margin", common.get("margin", MARGIN))
-    return Entry(str(target), place, source, table.get("question"), expect, margin, {**below, **given})
-
-
-def _table_of(question: object) -> dict[str, Listed]:
-    """The options that an entry may have; those of its question alone where it names one."""
-    table = check_table() if question is None else listed(find_question(str(question)).Options)
-    return {name: one for name, one in table.items() if one.group and name != "confidence"}
+    return Entry(str(target), place, source, question, expect, margin, {**below, **given})
 
 
 def _wrong(table: Mapping[str, Any], known: Mapping[str, Listed], besides: Sequence[str]) -> Iterator[str]:
-    """Keys that nobody knows, and values of another kind."""
+    """Yield a sentence for each unknown key, and for each value of another kind than the option takes."""
     names = [*besides, *(one.key for one in known.values())]
     for name, value in table.items():
         key = known[name].key if name in known else name
@@ -185,17 +179,10 @@ def _wrong(table: Mapping[str, Any], known: Mapping[str, Listed], besides: Seque
         elif isinstance(value, int) and not -MOST < value < MOST:
             yield f"{key} is beyond 1e30: use a smaller number"
         else:
-            yield from _of_another_kind(key, value, known[name].kinds)
-
-
-def _of_another_kind(key: str, value: object, kinds: tuple[Any, ...]) -> Iterator[str]:
-    union = kinds[0]
-    for kind in kinds[1:]:
-        union |= kind
-    try:
-        msgspec.convert(value, union)
-    except (msgspec.ValidationError, RecursionError) as error:
-        yield f"{key} = {describe(value, _SHOWN)}: {error}"
+            try:
+                msgspec.convert(value, functools.reduce(operator.or_, known[name].kinds))
+            except (msgspec.ValidationError, RecursionError) as error:
+                yield f"{key} = {describe(value, _SHOWN)}: {error}"
 
 
 def _unexpected(table: Mapping[str, Any], options: Mapping[str, Listed]) -> Iterator[str]:
@@ -211,7 +198,7 @@ def _unexpected(table: Mapping[str, Any], options: Mapping[str, Listed]) -> Iter
 
 
 def pick(config: Config, names: Sequence[str]) -> list[Entry]:
-    """The entries that are named, by target or by what comes after its colon; all where no name is given."""
+    """Return the entries that are named, by target or by what comes after its colon; all where no name is given."""
     known = {alias: None for entry in config.entries for alias in (entry.target, entry.target.rpartition(":")[2])}
     for name in names:
         if name not in known:
@@ -225,16 +212,16 @@ def pick(config: Config, names: Sequence[str]) -> list[Entry]:
 def settle(
     config: Config, entries: Sequence[Entry], running: Mapping[str, Any], before: Baseline | None = None
 ) -> list[tuple[Request, Inquiry]]:
-    """Every audit settled, with its share of the error, before any of them runs; all that is wrong at once."""
+    """Settle every audit, with its share of the error, before any of them runs; UsageError with all that is wrong."""
     confidence = share(config.confidence, len(entries))
     settled: list[tuple[Request, Inquiry]] = []
     mistakes: list[str] = []
     for entry in entries:
         given = {**config.whole, **entry.given, **running, "confidence": confidence}
         given |= {name: value for name, value in entry.given.items() if name == _WHOLE}  # its own goes before
-        made = partial(_settled, entry, given, before)
+        made = functools.partial(_settled, entry, given, before)
         mistakes += [f"{entry.place}: {words}" for words in _refused(lambda: settled.append(made()))]  # noqa: B023
-    _complain(config.path, mistakes)
+    _raise(config.path, mistakes)
     return settled
 
 
@@ -255,7 +242,7 @@ def _begun(entry: Entry, given: Mapping[str, Any], expect: str) -> tuple[Request
 
 
 def _refused(attempt: Callable[[], object]) -> Iterator[str]:
-    """Why somebody who reads the file would be refused, with keys as they are written there."""
+    """Yield why an attempt is refused, with keys as they are written in the file."""
     try:
         attempt()
     except BadValue as error:
@@ -265,7 +252,7 @@ def _refused(attempt: Callable[[], object]) -> Iterator[str]:
 
 
 def find_config(start: Path) -> Path:
-    """The pyproject.toml with [tool.auditor] here or in the nearest folder above."""
+    """Return the pyproject.toml with [tool.auditor] in this folder or in the nearest above it."""
     files = [folder / "pyproject.toml" for folder in (start, *start.parents)]
     there = [file for file in files if file.is_file()]
     for file in there:

@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 MARK = "reproducible"
 _FAMILY = pytest.StashKey[int]()  # K: the audit items of the session, after deselection
 _SPENT = pytest.StashKey[list[float]]()  # alpha of each audit that ran here
-_HELD = pytest.StashKey[
-    dict[str, bool]
-]()  # of each that ran here, by node id: whether it has to pass, which xfail lifts
+_MUST_PASS = pytest.StashKey[dict[str, bool]]()  # by the node id of each that ran here; False under xfail
 _FROM_WORKER = "auditor_family"
 _audited: set[str] = set()  # the names of the items that ran here
 _at_start = frozenset(sys.path)  # what a fresh process has too; pytest adds the folders of tests and conftests later
@@ -63,7 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
         f"{MARK}(source, size, rho, ...): the function is a learner A(sample, r) and its audit is the test; "
         "keywords are those of auditor.audit, which are the options of `auditor check`",
     )
-    config.stash[_FAMILY], config.stash[_SPENT], config.stash[_HELD] = 0, [], {}
+    config.stash[_FAMILY], config.stash[_SPENT], config.stash[_MUST_PASS] = 0, [], {}
     if (shards := config.getoption("auditor_shards")) < 1:
         raise pytest.UsageError(f"--auditor-shards {shards} must be at least 1: how many sessions share the tests")
 
@@ -75,35 +73,32 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if hasattr(session.config, "workeroutput"):
-        seen = tuple(session.config.stash[key] for key in (_FAMILY, _SPENT, _HELD))  # type: ignore[misc]
-        session.config.workeroutput[_FROM_WORKER] = seen
+        stash = session.config.stash
+        session.config.workeroutput[_FROM_WORKER] = (stash[_FAMILY], stash[_SPENT], stash[_MUST_PASS])
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """What a worker of xdist counted; one that crashed tells nothing, and whoever replaces it counts the same."""
-    family, spent, held = getattr(node, "workeroutput", {}).get(_FROM_WORKER, (0, [], {}))
+    """Add what a worker of xdist counted; one that crashed sends nothing, and its replacement counts the same."""
+    family, spent, must_pass = getattr(node, "workeroutput", {}).get(_FROM_WORKER, (0, [], {}))
     node.config.stash[_FAMILY] = max(family, node.config.stash[_FAMILY])
     node.config.stash[_SPENT].extend(spent)
-    node.config.stash[_HELD].update(held)
+    node.config.stash[_MUST_PASS].update(must_pass)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """What the verdicts of this session are worth together."""
+    """Say what the verdicts of this session are worth together."""
     if not (spent := config.stash[_SPENT]):
         return
     terminalreporter.section("auditor", sep="-")
-    count, shards, held = config.stash[_FAMILY], config.getoption("auditor_shards"), [*config.stash[_HELD].values()]
-    for line in _statement(count, shards, max(spent), held, each=_holds_each(config)):
+    count, shards = config.stash[_FAMILY], config.getoption("auditor_shards")
+    must_pass = [*config.stash[_MUST_PASS].values()]
+    for line in _statement(count, shards, max(spent), must_pass, each=config.getoption("auditor_each")):
         terminalreporter.write_line(line)
 
 
-def _holds_each(config: pytest.Config) -> bool:
-    return bool(config.getoption("auditor_each"))
-
-
-def _statement(family: int, shards: int, alpha: float, held: Sequence[bool], *, each: bool) -> Iterator[str]:
-    """Say what the verdicts are worth; `held` is, of each learner that was audited, whether it has to pass.
+def _statement(family: int, shards: int, alpha: float, must_pass: Sequence[bool], *, each: bool) -> Iterator[str]:
+    """Yield what the verdicts are worth; `must_pass` says for each audited learner whether it has to pass.
 
     With a shard's alpha/S divided among its own K, the sum over all shards is alpha however they are cut. A session is
     green only if every learner that has to pass does, so that one above its target has to pass wrongly for it: with
@@ -114,8 +109,8 @@ def _statement(family: int, shards: int, alpha: float, held: Sequence[bool], *, 
 
     divided, parts = ("alpha/K", family) if shards == 1 else ("alpha/(K S)", family * shards)
     share, whole = f"{divided} = {at_most(alpha / parts)}", f"alpha = {at_most(alpha)}"
-    count = f"{len(held)} audited learner{'' if len(held) == 1 else 's'}"
-    of = " (K)" if len(held) == family else f" of {family} (K)"
+    count = f"{len(must_pass)} audited learner{'' if len(must_pass) == 1 else 's'}"
+    of = " (K)" if len(must_pass) == family else f" of {family} (K)"
     audited = f"{count}{of}, {shards} shard{'' if shards == 1 else 's'} (S)"
     where = "a green session" if shards == 1 else f"{shards} green sessions"
     if each:
@@ -123,16 +118,16 @@ def _statement(family: int, shards: int, alpha: float, held: Sequence[bool], *, 
         yield "all verdicts hold together: the probability that any of them is wrong is at most alpha"
     else:
         yield f"{audited}: each passes at {whole} and fails at {share}"
-        one = "the one that has to pass" if sum(held) == 1 else f"one of the {sum(held)} that have to pass"
-        which = "a learner" if sum(held) == family else one
+        one = "the one that has to pass" if sum(must_pass) == 1 else f"one of the {sum(must_pass)} that have to pass"
+        which = "a learner" if sum(must_pass) == family else one
         wrong = "any wrong fail at all has probability at most alpha"
-        if any(held):
+        if any(must_pass):
             wrong = f"{where} with {which} above its target has probability at most alpha, and so has any wrong fail"
             wrong += " at all"
         yield wrong
         if family * shards > 1:
             yield "a pass by itself is wrong with probability at most alpha; for any of them together: --auditor-each"
-    left_out = {"not audited": family - len(held), "expected to fail (xfail)": len(held) - sum(held)}
+    left_out = {"not audited": family - len(must_pass), "expected to fail (xfail)": len(must_pass) - sum(must_pass)}
     if any(left_out.values()):
         words = " and ".join(f"{count} {what}" for what, count in left_out.items() if count)
         yield f"{where} says nothing of learners that need not pass: {words}"
@@ -161,7 +156,7 @@ def _module(node: pytest.Item | pytest.Collector) -> Any:
 
 
 class AuditItem(pytest.Item):
-    """A learner as a test; afterwards `record` holds what its audit left behind."""
+    """A learner as a test; afterwards `record` is the record of its audit."""
 
     record: Record | None = None
     _summary: str | None = None
@@ -193,7 +188,7 @@ class AuditItem(pytest.Item):
             self._fail(_sentence(problem, self._forced()), problem.details)
         if record.decided_by == "interrupt":
             raise KeyboardInterrupt
-        self._tell(record)
+        self.user_properties[:] = _properties(record)  # in place of earlier ones: a plugin may run a test again
         if record.verdict != "pass":
             self._fail(record.reason, report=as_text(record))
         self.add_report_section("call", "auditor", visible(record.reason))
@@ -207,19 +202,19 @@ class AuditItem(pytest.Item):
             return audit(self.obj, **self._with_share(options))
 
     def _with_share(self, options: dict[str, Any]) -> dict[str, Any]:
-        """The options with this item's share of the error that all have together."""
+        """Return the options with this item's share of the error that all have together."""
         from auditor.questions.several import share
 
         count = self.config.stash[_FAMILY] * self.config.getoption("auditor_shards")
         confidence = options.get("confidence", 0.95)
         if isinstance(confidence, float) and 0 < confidence < 1:  # whatever else it is, the audit refuses
             self.config.stash[_SPENT].append(round(1 - confidence, 15))
-            if count > 1 and _holds_each(self.config):
+            if count > 1 and self.config.getoption("auditor_each"):
                 return options | {"confidence": share(confidence, count)}
-        return options | {"family": count} if count > 1 and not _holds_each(self.config) else options
+        return options | {"family": count} if count > 1 and not self.config.getoption("auditor_each") else options
 
     def _options(self) -> dict[str, Any]:
-        """What the marks say, the nearest last, and the command line over them."""
+        """Return what the marks say, the nearest last, and the command line over them."""
         from auditor.errors import UsageError
 
         if self._bound:
@@ -247,15 +242,6 @@ class AuditItem(pytest.Item):
         given = {name: self.config.getoption(f"auditor_{name}") for name in ("pairs", "seed")}
         return {name: value for name, value in given.items() if value is not None}
 
-    def _tell(self, record: Record) -> None:
-        """For pytest's own reports, which a worker sends as plain numbers and strings only."""
-        numbers = {"rho_high": record.rho and record.rho.high, "pairs": record.pairs, "mismatches": record.mismatches}
-        self.user_properties[:] = [  # a plugin may run a test again
-            ("verdict", record.verdict),
-            ("reason", record.reason),
-            *((name, number) for name, number in numbers.items() if number is not None),
-        ]
-
     def _fail(self, summary: str, details: str = "", *, report: str = "") -> None:
         from auditor.process.escape import visible, without_commands
 
@@ -264,13 +250,25 @@ class AuditItem(pytest.Item):
         pytest.fail(words, pytrace=False)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any) -> str | TerminalRepr:
-        """The summary line and --tb=line say why, and where the learner is; not where this module raised."""
+        """Let the summary line and --tb=line say why, and where the learner is; not where this module raised."""
         shown = super().repr_failure(excinfo, *args)
         crash = getattr(shown, "reprcrash", None)
         if self._summary is not None and crash is not None:
             path, line, _ = self.reportinfo()
             crash.path, crash.lineno, crash.message = path, line + 1, self._summary
         return shown
+
+
+def _properties(record: Record) -> list[tuple[str, object]]:
+    """Return what pytest's own reports say of a record: plain numbers and strings, which a worker can send."""
+    numbers = {"rho_high": record.rho and record.rho.high, "pairs": record.pairs, "mismatches": record.mismatches}
+    known = [(name, number) for name, number in numbers.items() if number is not None]
+    return [("verdict", record.verdict), ("reason", record.reason), *known]
+
+
+def _is_expected_to_fail(report: pytest.TestReport) -> bool:
+    """True if xfail is in force for a test, so that its fail leaves the session green."""
+    return hasattr(report, "wasxfail") or str(report.longrepr).startswith("[XPASS(strict)]")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # outermost: after xfail has had its say
@@ -281,27 +279,22 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     """
     report = yield
     if isinstance(item, AuditItem) and report.when == "call" and item.record is not None:
-        item.config.stash[_HELD][item.nodeid] = not _is_expected_to_fail(report)
+        item.config.stash[_MUST_PASS][item.nodeid] = not _is_expected_to_fail(report)
     if isinstance(item, AuditItem) and report.sections:
         report.sections = [(title, _harmless(text)) for title, text in report.sections]
     return report
 
 
-def _is_expected_to_fail(report: pytest.TestReport) -> bool:
-    """True if xfail is in force for a test, so that its fail leaves the session green."""
-    return hasattr(report, "wasxfail") or str(report.longrepr).startswith("[XPASS(strict)]")
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_warning_recorded(warning_message: Any, nodeid: str) -> None:
-    """The same of a learner's warnings, before pytest keeps them for its summary."""
+    """Make a learner's warnings harmless, before pytest keeps them for its summary."""
     if nodeid in _audited:
         warning_message.message = Warning(_harmless(str(warning_message.message)))
         warning_message.filename = _harmless(warning_message.filename)
 
 
 class _HarmlessLogs(logging.Filter):
-    """The same of log records that pytest shows at once."""
+    """Makes log records harmless that pytest shows at once."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         with contextlib.suppress(Exception):  # whoever shows it will say what is wrong with it
@@ -323,7 +316,7 @@ def _logs_shown_harmless(config: pytest.Config) -> Iterator[None]:
 
 
 def _harmless(text: str) -> str:
-    """A text of a learner's for pytest to print."""
+    """Return a learner's text for pytest to print: nothing in it moves the cursor or is a command."""
     from auditor.process.escape import visible, without_commands
 
     return without_commands(visible(text, keep="\n\t"))
@@ -331,7 +324,7 @@ def _harmless(text: str) -> str:
 
 @contextlib.contextmanager
 def _commands_held(config: pytest.Config) -> Iterator[None]:
-    """With -s a learner prints past pytest: in a GitHub job no line of it is taken for a command."""
+    """With -s a learner prints past pytest; in a GitHub job, let no line of it be taken for a command."""
     from auditor.process.escape import HeldCommands
 
     shown = config.getoption("capture") == "no" and os.environ.get("GITHUB_ACTIONS") == "true"
@@ -343,7 +336,7 @@ def _commands_held(config: pytest.Config) -> Iterator[None]:
 
 
 def _import_quietly() -> None:
-    """An import of ours may neither fail a test with its warnings nor move the global generator, as rich's does."""
+    """Import what an audit needs. It may neither warn, which can fail a test, nor move the global generator."""
     import random
     import warnings
 
@@ -369,7 +362,7 @@ def _check_accepted(options: dict[str, Any]) -> None:
 
 
 def _sentence(error: Exception, forced: dict[str, int]) -> str:
-    """An error's sentence; about the command line's options, as they were typed."""
+    """Return an error's sentence; an option of the command line is named as it was typed."""
     from auditor.errors import BadValue
 
     if isinstance(error, BadValue) and error.name in forced:
@@ -392,7 +385,7 @@ def _found_by_file(item: AuditItem) -> Iterator[None]:
 
 
 def _importable_afresh(name: str, item: AuditItem) -> bool:
-    """Whether a module of a package, for which its file alone would not do, is found without pytest's help."""
+    """True if a module of a package, for which its file alone would not do, is found without pytest's help."""
     package = sys.modules.get(name.partition(".")[0])
     if not (item.path.parent / "__init__.py").exists() or getattr(package, "__spec__", None) is None:
         return False

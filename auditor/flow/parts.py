@@ -1,7 +1,6 @@
-"""What a report is made of, whatever it is drawn in: words, facts, tables, charts. Data alone, from a record alone.
+"""The parts of a report, whatever format draws them: words, facts, tables, charts. They are data alone.
 
-A question says what it has to say in these parts; each format draws them in its own way. All texts are raw: escaping
-is the format's own.
+A question reports in these parts, and each format draws them in its own way. All texts are raw: the format escapes.
 """
 
 from __future__ import annotations
@@ -12,23 +11,27 @@ import msgspec
 
 
 class Words(msgspec.Struct, frozen=True):
-    """A paragraph; `style` is "plain", "title", "dim", "error", "warning" or "info". A "title" is the line that begins
-    a report: what came out, two blanks, and of what: "FAIL  some:learner"."""
+    """A paragraph; `style` is "plain", "title", "dim", "error", "warning" or "info".
+
+    A "title" is the first line of a report: what came out, two blanks, and of what: "FAIL  some:learner".
+    """
 
     text: str
     style: str = "plain"
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """Names with what is known of each, one a line. What follows a name is one text; where it is several, they are in
-    turn our own words and somebody else's: ("sample", "5 rows from ", "norm", ", seed 0"). Those of a question stand
-    among the facts of the record, in place of any of the same name."""
+    """Names with what is known of each, one a line.
+
+    After the name comes one text, or several that are in turn our own words and somebody else's: ("sample", "5 rows
+    from ", "norm", ", seed 0"). A question's facts replace those of the record that have the same name.
+    """
 
     rows: Sequence[Sequence[str]]
 
 
 class Table(msgspec.Struct, frozen=True):
-    """Cells as texts. Columns from `extra` on are left out where there is little room."""
+    """A table of texts. Columns from `extra` on are left out where there is little room."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -37,8 +40,10 @@ class Table(msgspec.Struct, frozen=True):
 
 
 class Listing(msgspec.Struct, frozen=True):
-    """Texts as they are, each a block of its own below a title: outputs, a traceback. `at` is what the title speaks of,
-    where that is somebody else's word; `style` is as that of words."""
+    """Texts as they are, each a block of its own below a title: outputs, a traceback.
+
+    `at` ends the title with somebody else's word; `style` is as that of Words.
+    """
 
     title: str
     texts: Sequence[str]
@@ -47,14 +52,14 @@ class Listing(msgspec.Struct, frozen=True):
 
 
 class Command(msgspec.Struct, frozen=True):
-    """What to type in a shell, and what for."""
+    """A command to type in a shell, and what it is for."""
 
     what: str
     command: str
 
 
 class Bar(msgspec.Struct, frozen=True):
-    """Where a share may be on the line from 0 up, against a target."""
+    """The range that is left open for a share, its estimate (`centre`), and the target."""
 
     low: float
     high: float
@@ -64,11 +69,14 @@ class Bar(msgspec.Struct, frozen=True):
 
 
 class Series(msgspec.Struct, frozen=True):
-    """Points (x, low, estimate, high) of one thing. A "band" is measured, "points" are too, where nothing is said of
-    what lies between them, and a "step" is, of what never rises: a limit from above holds from its x on, one from below
-    up to it. A "line" is what it is held against, a "mark" an x of which something is known, and a "span" reaches from
-    the x of its first point to that of its last, at the height of their estimate. "tile" is one level of a map: x and
-    estimate are its two axes, and its tiles reach halfway to those beside them."""
+    """Points (x, low, estimate, high) of one thing, drawn by its `kind`.
+
+    Measured are a "band"; "points", where nothing is said of what lies between them; and a "step", of what never rises:
+    a limit from above holds from its x on, one from below up to it. A "line" is what they are held against, a "mark" an
+    x of which something is known, and a "span" reaches from the x of its first point to that of its last, at the height
+    of their estimate. A "tile" is one level of a map: x and estimate are its axes, and its tiles reach halfway to the
+    next ones.
+    """
 
     name: str
     kind: str
@@ -76,7 +84,7 @@ class Series(msgspec.Struct, frozen=True):
 
 
 class Chart(msgspec.Struct, frozen=True):
-    """Series over one axis; `labels` are what stands below the x of the first series."""
+    """Series over one axis; `labels` stand below the points of the first series."""
 
     title: str
     x_name: str

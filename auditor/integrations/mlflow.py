@@ -1,45 +1,43 @@
-"""A record in MLflow: `auditor.integrations.mlflow.log(record)` within a run, or as one of its own.
+"""`auditor.integrations.mlflow.log(record)` logs a record in MLflow, within a run or as one of its own.
 
-Metrics are numbers that can be compared over runs, params what was asked, tags what came out; the record and its page
-are artifacts.
+Metrics are the numbers that can be compared over runs, params what was asked, tags what came out; the record and its
+page are artifacts.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from auditor.errors import UsageError
 from auditor.flow.record import Record, to_json
 from auditor.process.escape import shortened, visible
 from auditor.report.page.records import page_of
 
-if TYPE_CHECKING:
-    from types import ModuleType
-
 _LONGEST, _NAME = 500, 200  # characters of a text and of a name that every store takes
 _NO_NAME = re.compile(r"[^A-Za-z0-9_. -]")
 
 
 def log(record: Record, *, prefix: str = "auditor") -> str:
-    """Into the active run, else into a new one that ends here; its id. Names begin with the prefix and a point."""
-    mlflow = _mlflow()
-    active = mlflow.active_run()
-    if active is None:
-        with mlflow.start_run(run_name=shortened(record.subject, _LONGEST)) as run:
-            _log(mlflow, record, prefix)
-            return str(run.info.run_id)
-    _log(mlflow, record, prefix)
-    return str(active.info.run_id)
+    """Log a record into the active run, else into a new one that ends here; return the id of the run.
 
-
-def _log(mlflow: ModuleType, record: Record, prefix: str) -> None:
-    mlflow.log_metrics({_name(prefix, name): value for name, value in _metrics(record)})
-    mlflow.log_params({_name(prefix, name): _text(value) for name, value in _params(record)})
-    mlflow.set_tags({_name(prefix, name): _text(value) for name, value in _tags(record)})
-    mlflow.log_text(to_json(record).decode(), f"{prefix}/record.json")
-    mlflow.log_text(page_of(record), f"{prefix}/page.html")
+    All names begin with the prefix and a point.
+    """
+    try:
+        import mlflow
+    except ImportError as error:
+        raise UsageError("MLflow is not installed: pip install mlflow-skinny, or mlflow") from error
+    with contextlib.ExitStack() as stack:
+        run = mlflow.active_run()
+        if run is None:
+            run = stack.enter_context(mlflow.start_run(run_name=shortened(record.subject, _LONGEST)))
+        mlflow.log_metrics({_name(prefix, name): value for name, value in _metrics(record)})
+        mlflow.log_params({_name(prefix, name): _text(value) for name, value in _params(record)})
+        mlflow.set_tags({_name(prefix, name): _text(value) for name, value in _tags(record)})
+        mlflow.log_text(to_json(record).decode(), f"{prefix}/record.json")
+        mlflow.log_text(page_of(record), f"{prefix}/page.html")
+        return str(run.info.run_id)
 
 
 def _metrics(record: Record) -> Iterator[tuple[str, float]]:
@@ -64,18 +62,9 @@ def _tags(record: Record) -> Iterator[tuple[str, object]]:
 
 
 def _name(prefix: str, name: str) -> str:
-    """What every store takes for a name, and none for a path."""
+    """Return a name that every store takes, and none takes for a path."""
     return f"{prefix}.{_NO_NAME.sub('_', name)[:_NAME]}"
 
 
 def _text(value: object) -> str:
     return visible(shortened(str(value), _LONGEST))[:_LONGEST]
-
-
-def _mlflow() -> ModuleType:
-    try:
-        import mlflow
-    except ImportError as error:
-        raise UsageError("MLflow is not installed: pip install mlflow-skinny, or mlflow") from error
-    module: ModuleType = mlflow
-    return module

@@ -1,4 +1,4 @@
-"""What a person sees while a question is answered: on a terminal a live line, elsewhere plain milestones."""
+"""What a person sees while an audit runs: on a terminal a live line, elsewhere a plain line now and then."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BAR, _WIDE = 12, 60  # columns of the bar, and of a terminal that has one
 
 
 class Pace:
-    """When to look again, and how long it may yet take; `ends` is the second at which a clock stops it."""
+    """When to look at a running audit again, and how long it may yet take; at second `ends` a clock stops it."""
 
     def __init__(self, every: float, ends: float | None = None) -> None:
         self.every, self._ends = every, ends
@@ -35,7 +35,6 @@ class Pace:
         self._marks: deque[tuple[float, int]] = deque(maxlen=_MARKS)
 
     def is_due(self, seconds: float) -> bool:
-        """Not for what was kept from before: it is no part of the pace."""
         return seconds >= self._next
 
     def look(self, inquiry: Inquiry, seconds: float) -> Outlook:
@@ -46,8 +45,10 @@ class Pace:
         return outlook
 
     def words(self, outlook: Outlook, seconds: float, unit: str) -> list[str]:
-        """How fast it goes, and how long it may yet take: at most, and if all is what it looks like. In ever fewer
-        words, of which the last are the time to a verdict, or to the end where nobody can tell."""
+        """Return how fast it goes and how long it may take, at most and by the forecast, in ever fewer words.
+
+        The last is the time to a verdict, or to the end where nobody can tell.
+        """
         since, before = self._marks[0]  # after the first trial, and so after the imports
         done = f"{outlook.done:,} of {outlook.of:,} {unit}"
         if seconds - since < _SETTLED or outlook.done == before:
@@ -61,7 +62,7 @@ class Pace:
         return [*(f"{words}, {verdict}" for words in known), verdict, verdict.removeprefix("about ")]
 
     def _end(self, outlook: Outlook, seconds: float, rate: float) -> str:
-        """The budget, or the clock if that comes first."""
+        """Say when the budget is spent, or the clock stops it if that comes first."""
         left = max(0, outlook.of - outlook.done) / rate
         if self._ends is not None and self._ends - seconds < left:
             return f"{duration(max(0.0, self._ends - seconds))} to the clock"
@@ -69,8 +70,7 @@ class Pace:
 
 
 class Watching:
-    """Shows one running question on standard error; a context manager, so that the live line never stays behind. A
-    clock stops it after `seconds`."""
+    """Shows one running audit on standard error; a context manager, so that the live line never stays behind."""
 
     def __init__(self, console: Console, seconds: float | None = None) -> None:
         self._console, self._seconds = console, seconds
@@ -98,7 +98,7 @@ class Watching:
         self.notice(f"a pass takes {least:,} runs or more; {most:,} are the most")
 
     def timed(self, seconds_a_run: float) -> None:
-        """The preflight of the first cell is over."""
+        """Say how long it may take, once the preflight of the first cell has timed a run."""
         if self._is_timed:
             return
         self._is_timed = True
@@ -129,8 +129,7 @@ class Watching:
 
 
 class WatchingSeveral(Watching):
-    """One bar over many audits, with the name of the one that runs and what is known of it; plain lines without a
-    terminal."""
+    """Shows many audits with one bar, the name of the one that runs and how it is going."""
 
     def __init__(self, console: Console, total: int) -> None:
         super().__init__(console)
@@ -143,7 +142,7 @@ class WatchingSeveral(Watching):
         return self
 
     def audit(self, index: int, name: str) -> Self:
-        """The watcher of the next one."""
+        """Return the watcher of the next audit."""
         self._pace = Pace(self._pace.every)
         self._name = f"{index + 1} of {self._total}: {name}"
         self._bar.update(self._task, completed=index, description=visible(self._name))
@@ -165,20 +164,20 @@ class WatchingSeveral(Watching):
 
 
 def _progress(console: Console) -> Progress:
-    """A narrow terminal has room for words alone."""
+    """Return a live line; a narrow terminal has room for words alone."""
     words = TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True))
     bar = [BarColumn(_BAR)] if console.width >= _WIDE else []
     return Progress(words, *bar, TimeElapsedColumn(), console=console, transient=True)
 
 
 def fitting(words: Sequence[str], width: int) -> str:
-    """The first that leaves room for the bar, where there is one, and for the time; the last where none does."""
+    """Return the first text that leaves room for the bar and the time; the last where none does."""
     room = width - len(" 0:00:00") - (_BAR + 1 if width >= _WIDE else 0)
     return next((text for text in words if cell_len(visible(text)) <= room), words[-1])
 
 
 def duration(seconds: float) -> str:
-    """A time to two or three digits, in the unit a person would use."""
+    """Return a time with two or three digits, in the unit a person would use."""
     for unit, size in (("h", 3600), ("min", 60), ("s", 1), ("ms", 1e-3)):
         if seconds >= 2 * size or (unit in ("s", "ms") and seconds >= size):
             return f"{seconds / size:.0f} {unit}" if seconds >= 10 * size else f"{seconds / size:.1f} {unit}"

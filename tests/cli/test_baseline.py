@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auditor.case import Case
-from auditor.cli.baseline import HEAD, Baseline, Block, _block_from, read_baseline
+from auditor.cli.baseline import HEAD, Baseline, Block, read_baseline
 from auditor.errors import UsageError
 
 Command = Callable[..., tuple[int, str, str]]
@@ -286,7 +286,7 @@ def test_any_text_comes_back_as_it_was(target: str, source: str, params: dict[st
     made = block(target, source=source, params=params, size=size, rho=rho)
     text = Baseline("b").updated([made], []).text()
     (read,) = tomllib.loads(text)["subject"]
-    assert _block_from(read) == made
+    assert Block.read(read) == made
 
 
 @pytest.mark.parametrize(

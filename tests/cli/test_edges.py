@@ -611,9 +611,9 @@ mismatches = 87
 
 
 def test_a_block_is_drawn_and_read_back_to_the_letter(tmp_path: Path) -> None:
-    assert baseline._drawn(block()) == TEXT
+    assert block().text == TEXT
     rich = block(params={"a b": "'x'", "k": "2"}, view="sign", atol=0.5, code="c0de", as_="pandas", seed=4)
-    text = baseline._drawn(rich)
+    text = rich.text
     assert 'params = { "a b" = "\'x\'", k = "2" }' in text
     assert 'as = "pandas"' in text
     assert "atol = 0.5" in text
@@ -847,7 +847,7 @@ def test_what_a_session_says_to_the_word(
 def an_item(family: int = 1, **asked: Any) -> Any:
     """What an item asks of itself and of its session."""
     given = {"auditor_shards": 1, "auditor_each": False, "auditor_pairs": None, "auditor_seed": None, **asked}
-    stash = {pytest_plugin._FAMILY: family, pytest_plugin._SPENT: [], pytest_plugin._HELD: {}}
+    stash = {pytest_plugin._FAMILY: family, pytest_plugin._SPENT: [], pytest_plugin._MUST_PASS: {}}
     marks = [SimpleNamespace(own_markers=[mark]) for mark in asked.get("marks", ())]
     item = SimpleNamespace(
         config=SimpleNamespace(getoption=given.__getitem__, stash=stash),
@@ -907,17 +907,15 @@ def test_the_nearest_mark_counts_and_the_command_line_over_it() -> None:
 
 
 def test_numbers_for_pytests_reports() -> None:
-    tell: Callable[..., Any] = pytest_plugin.AuditItem._tell
-    item = SimpleNamespace(user_properties=[("old", 1)])
-    tell(item, audited())
-    assert item.user_properties[0] == ("verdict", "pass")
-    assert dict(item.user_properties[2:]) == {"rho_high": audited().rho.high, "pairs": 29, "mismatches": 0}  # type: ignore[union-attr]
-    tell(item, replace(audited(), rho=None, pairs=None, mismatches=None))
-    assert [name for name, _ in item.user_properties] == ["verdict", "reason"]
+    told = pytest_plugin._properties(audited())
+    assert told[0] == ("verdict", "pass")
+    assert dict(told[2:]) == {"rho_high": audited().rho.high, "pairs": 29, "mismatches": 0}  # type: ignore[union-attr]
+    none = pytest_plugin._properties(replace(audited(), rho=None, pairs=None, mismatches=None))
+    assert [name for name, _ in none] == ["verdict", "reason"]
 
 
 def test_what_workers_counted_is_put_together() -> None:
-    stash = {pytest_plugin._FAMILY: 3, pytest_plugin._SPENT: [0.1], pytest_plugin._HELD: {"a": True}}
+    stash = {pytest_plugin._FAMILY: 3, pytest_plugin._SPENT: [0.1], pytest_plugin._MUST_PASS: {"a": True}}
     node = SimpleNamespace(config=SimpleNamespace(stash=stash))
     pytest_plugin.pytest_testnodedown(node)
     assert stash[pytest_plugin._FAMILY] == 3
