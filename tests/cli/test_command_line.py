@@ -129,7 +129,7 @@ def words(text: str) -> str:
         (["check", "faulty:fine", *ROWS, "--replay", "0", "--cell", "1"], "--cell 1 must be from 0 to 0"),
         (["check", "faulty:fine", *ROWS, "--replay", "0", "--jobs", "2"], "--jobs and --replay do not go together"),
         (["check", "faulty:fine", *ROWS, "--view", ""], "'' is empty: give a value, or leave it out"),
-        (["curve", "faulty:number", *ROWS], "curve needs --vary NAME=VALUES: size=100:1e6:log12"),
+        (["curve", "faulty:number", *ROWS], "curve needs --vary NAME=VALUES: What varies: size=100:1e6:log12"),
         (["curve", "faulty:number", *ROWS[:2], "--vary", "size=3,5", "--jobs", "0"], "--jobs 0 must be an integer"),
     ],
     ids=lambda value: words(" ".join(value))[:70] if isinstance(value, list) else "",
