@@ -13,6 +13,7 @@ SCOPE = (
     "auditor/questions",
     "auditor/randomness.py",
     "auditor/repair/mechanisms",
+    "auditor/repair/voting.py",
     "auditor/sources",
     "auditor/statistics",
     "auditor/subjects",

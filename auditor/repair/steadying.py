@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from auditor.errors import UsageError
 from auditor.randomness import Randomness, as_randomness
-from auditor.repair.mechanisms.call_sites import RefusingWitness
-from auditor.repair.mechanisms.keyed_generators import (
+from auditor.repair.mechanisms.keyed_draws import (
+    RefusingWitness,
     is_generator,
     keyed_from_here,
     run_with_sites,
@@ -113,7 +113,7 @@ def sites(learner: Any) -> Any:
     a single run has the law that it had.
     Proof: a draw has a stream of its own by (function, position of the call in its source, occurrence since that frame
     was entered), frame by frame of the learner's own code; no key comes twice, and the streams of different keys are
-    independent, so that each draw is uniform given all before it, as the next bits of one stream are (`call_sites`).
+    independent, so that each draw is uniform given all before it, as the next bits of one stream are (`keyed_draws`).
     Price: some microseconds a draw. Draws at one place are told apart by their number: a loop that skips some is out of
     step until it ends. Under python -X no_debug_ranges a whole line is one place. A child of r stays what it is; a run
     that copies r, or reads or sets its state, is refused.

@@ -22,7 +22,7 @@ import auditor
 from auditor.errors import UsageError
 from auditor.randomness import Randomness, from_key, root_key
 from auditor.repair import rounded, sites
-from auditor.repair.mechanisms.call_sites import Sites
+from auditor.repair.mechanisms.keyed_draws import Sites
 from auditor.trials.trial import run_pair
 
 PAIRS = range(12)

@@ -14,8 +14,8 @@ from support.exact import check_audited, check_frequency
 import auditor
 from auditor.randomness import from_key, root_key
 from auditor.repair import voted
-from auditor.repair.mechanisms.ballot import label_mismatch, shares_of, sharpened
 from auditor.repair.mechanisms.threshold import threshold_mismatch
+from auditor.repair.voting import label_mismatch, shares_of, sharpened
 from auditor.subjects.subject import load_subject
 from auditor.values import same
 

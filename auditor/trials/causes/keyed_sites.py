@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from auditor.repair.mechanisms.keyed_generators import run_with_sites, why_without_keys
+from auditor.repair.mechanisms.keyed_draws import run_with_sites, why_without_keys
 from auditor.repair.mechanisms.own_frames import OwnCode
 from auditor.trials.trial import NONE_FELL, Bench, Trial, run_pair
 

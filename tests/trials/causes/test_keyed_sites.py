@@ -17,7 +17,7 @@ from numpy.random import Generator, RandomState
 from support.requests import bench_of
 
 from auditor.randomness import Randomness
-from auditor.repair.mechanisms.call_sites import Sites
+from auditor.repair.mechanisms.keyed_draws import Sites
 from auditor.trials.causes.keyed_sites import first_draw_apart, run_pair_keyed, run_pair_traced, why_unkeyed
 from auditor.trials.trial import run_pair
 
