@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
+from support.requests import timeless
 
 from auditor.engine.choice import make_engine
 from auditor.engine.engine import Engine, make_run_options
@@ -83,16 +83,6 @@ def shared() -> Iterator[Callable[..., Engine]]:
 
     with ExitStack() as opened:
         yield shared
-
-
-def timeless(record: Any) -> Any:
-    """A record without what may differ: who ran it, where, and how long that took."""
-    if isinstance(record, msgspec.Struct):
-        record = msgspec.to_builtins(record)
-    if isinstance(record, dict):
-        kept = {name: part for name, part in record.items() if name not in ("cost", "environment")}
-        return {name: timeless(part) for name, part in kept.items() if "seconds" not in name}
-    return [timeless(part) for part in record] if isinstance(record, list) else record
 
 
 def test_no_question_is_left_out() -> None:

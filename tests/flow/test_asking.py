@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
+from support.requests import timeless
 
 import auditor
 from auditor.errors import RENAMED, UsageError
@@ -51,16 +51,7 @@ def test_the_options_choose_the_question_and_asking_by_name_gives_the_same(
     by_options = auditor.audit(constant, draw, size=5, **keywords)
     by_name = auditor.ask(question, constant, draw, size=5, **keywords)
     assert by_options.question == question
-    assert _timeless(by_options) == _timeless(by_name)
-
-
-def _timeless(record: auditor.Record) -> Any:
-    """All that may not differ between two runs of one plan."""
-    document = msgspec.to_builtins(record)
-    del document["cost"], document["environment"]
-    for cell in document["cells"]:
-        del cell["seconds"]
-    return document
+    assert timeless(by_options) == timeless(by_name)
 
 
 @pytest.mark.parametrize(

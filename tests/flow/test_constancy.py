@@ -34,22 +34,22 @@ def promised(sample: Any, r: Any) -> int:
     return 3
 
 
-def told(record: Record) -> list[str]:
+def warnings_of(record: Record) -> list[str]:
     return [one.message for one in record.findings if one.kind == "constant"]
 
 
 def test_none_from_every_run_is_asked_about_and_changes_no_verdict() -> None:
     record = auditor.audit(forgets, "norm", size=5)
     assert (record.verdict, record.exit_code) == ("pass", 0)
-    (words,) = told(record)
+    (words,) = warnings_of(record)
     assert words == "every run returned None, whatever sample and r: is a return missing?"
-    (words,) = told(auditor.audit(three, "norm", size=5))
+    (words,) = warnings_of(auditor.audit(three, "norm", size=5))
     assert words == "every run returned 3, whatever sample and r: does it use its sample?"
 
 
 @pytest.mark.parametrize("learner", [coin, promised])
 def test_what_differs_or_is_promised_is_no_reason_to_warn(learner: Any) -> None:
-    assert told(auditor.audit(learner, "norm", size=5)) == []
+    assert warnings_of(auditor.audit(learner, "norm", size=5)) == []
 
 
 CONSTANT = Checked(6, "same", changes_sample=False, knows_truth=True, warnings=(), always=Seen("code", "3"))
@@ -65,11 +65,26 @@ def warned(learner: Any, distinct: int | None, *, checked: Checked = CONSTANT, p
 
 def test_a_constant_takes_a_count_of_the_distinct_outputs() -> None:
     assert warned(three, 1) == "every run returned 3, whatever sample and r: does it use its sample?"
-    assert warned(three, 1, pairs=99).startswith("every run of the first 33 pairs returned 3")
+    assert warned(three, 1, pairs=2000) == (
+        "every run of the first 33 pairs returned 3, whatever sample and r, and none of 2,000 pairs differed: does it "
+        "use its sample?"
+    )
     assert warned(three, 2) == warned(three, None) == ""
     assert warned(three, 1, checked=replace(CONSTANT, always=None)) == ""
     assert warned(promised, 1) == ""
-    assert "showed 3 through the view round(1)" in warned(three, 1, view="round(1)")
+    assert warned(three, 1, view="round(1)") == (
+        "every run showed 3 through the view round(1), whatever sample and r: is that what was to be compared?"
+    )
+
+
+@pytest.mark.parametrize(("cells", "unit", "warns"), [(1, "pairs", True), (2, "pairs", False), (1, "strings", False)])
+def test_it_is_about_pairs_of_one_cell(cells: int, unit: str, warns: bool) -> None:
+    inquiry = find_question("rho").begin(make_request("rho", three, "norm", {"size": 5}))
+    plan = replace(inquiry.plan, unit=unit)
+    other: Any = SimpleNamespace(cells=[*inquiry.cells] * cells, plan=plan)
+    answer: Any = SimpleNamespace(pairs=33, mismatches=0, wobbles=SimpleNamespace(distinct=1, pairs=33))
+    assert bool([*constancy(other, answer, CONSTANT)]) == warns
+    assert not [*constancy(other, answer, None)]
 
 
 def test_the_preflight_tells_one_output_from_several() -> None:

@@ -6,7 +6,6 @@ import json
 import math
 import os
 import sqlite3
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +15,7 @@ import msgspec
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from support.requests import carried_out, case_of_first, cell_of, inquiry_of, request_of
+from support.requests import StopsAfter, carried_out, case_of_first, cell_of, inquiry_of, request_of
 
 import auditor
 from auditor.engine.engine import RunOptions
@@ -177,16 +176,6 @@ def test_beyond_what_is_calibrated_the_least_budget_is_that_of_the_sequence() ->
         ({"pairs": 0}, "pairs=0 must be an integer of at least 1, e.g. 1000"),
         ({"fixed": 0}, "fixed=0 must be an integer of at least 1, e.g. 1000"),
         ({"pairs": 10**12 + 1}, "pairs=1000000000001 is more than 1e+12 pairs, which no audit finishes: ask for fewer"),
-        (
-            {"pairs": 28},
-            "pairs=28 cannot decide rho 0.1 at 95 % confidence: even without a mismatch it takes 29 pairs; use "
-            "--pairs 29 or more",
-        ),
-        (
-            {"fixed": 35, "gates": "churn"},
-            "fixed=35 cannot decide churn 0.1 at 95 % confidence: even without a mismatch it takes 36 pairs; use "
-            "--fixed 36 or more",
-        ),
     ],
     ids=lambda value: str(value)[:40],
 )
@@ -197,11 +186,31 @@ def test_a_plan_that_cannot_be_is_refused_to_the_word(asked: dict[str, Any], wor
     assert refused.value.as_option().startswith(f"--{refused.value.name} {refused.value.value} ")
 
 
+@pytest.mark.parametrize(
+    ("asked", "enough"),
+    [
+        ({"pairs": 28}, 29),
+        ({"fixed": 28}, 29),
+        ({"pairs": 35, "gates": "churn"}, 36),  # which has the sequence alone, in either design
+        ({"fixed": 35, "gates": "churn"}, 36),
+        ({"pairs": 149, "target": 0.02}, 150),  # a calibrated gate takes one more than a fixed number
+        ({"fixed": 148, "target": 0.02}, 149),
+        ({"pairs": 182, "target": 0.02, "gates": "churn"}, 183),
+    ],
+    ids=str,
+)
+def test_a_budget_that_cannot_decide_is_refused_with_the_least_that_can(asked: dict[str, Any], enough: int) -> None:
+    given = {"target": 0.1, **asked}
+    ((option, budget),) = ((name, value) for name, value in asked.items() if name in ("pairs", "fixed"))
+    with pytest.raises(BadValue) as refused:
+        make_plan(**given)
+    words = f"{option}={budget} cannot decide {given.get('gates', 'rho')} {given['target']:g} at 95 % confidence: even "
+    assert str(refused.value) == f"{words}without a mismatch it takes {enough} pairs; use --{option} {enough} or more"
+    assert make_plan(**{**given, option: enough}).budget == enough
+
+
 def test_plans_at_the_edge_are_made() -> None:
-    assert make_plan(target=0.1, fixed=36, gates="churn").budget == 36
     assert make_plan(target=0.05).budget == 2000
-    assert make_plan(target=0.1, pairs=29).budget == 29
-    assert make_plan(target=0.1, pairs=36, gates="churn").budget == 36
     assert make_plan(target=0.1, pairs=10**12).budget == 10**12
     assert make_plan(target=0.1, delta=0).delta == 0
     assert make_plan(target=0.1, confidence=0.501, fixed=100).design == "fixed"
@@ -718,25 +727,8 @@ def test_the_columns_of_trials_and_what_each_holds(kept: Path) -> None:
     base = a_record(subject="m:f")
     cost = replace(base.cost, kept=record.LedgerPlace(ledger=str(kept), audit=1))
     found = replace(base, cost=cost).trials()
-    assert list(found) == (
-        [
-            "cell",
-            "name",
-            "source",
-            "size",
-            "seed",
-            "index",
-            "differs",
-            "path",
-            "left",
-            "right",
-            "probability",
-            "accurate",
-            "churn",
-            "no_output",
-            "seconds",
-        ]
-    )
+    columns = "cell name source size seed index differs path left right probability accurate churn no_output seconds"
+    assert list(found) == columns.split()
     rows = [list(row) for row in zip(*found.values(), strict=True)]
     name = base.cells[0].name
     assert rows == [
@@ -922,6 +914,8 @@ def test_choices_are_counted_by_member() -> None:
         ({"nu": 0.1, "pairs": 9}, "--pairs 9 does not go with --nu: use --strings"),
         ({"loss": no_loss, "nu": 0.1}, "--loss does not go with --nu: leave one of them out"),
         ({"measure": "churn", "nu": 0.1}, "--measure churn does not go with --nu: leave one of them out"),
+        ({"eta": 0.1, "list_size": 3, "pairs": 5}, "--pairs 5 does not go with --eta: use --runs"),
+        ({"list_size": 3, "eta": 0.1, "pairs": 5}, "--pairs 5 does not go with --list-size: use --runs"),
     ],
 )
 def test_options_of_two_questions_are_refused_to_the_word(given: dict[str, Any], words: str) -> None:
@@ -1028,22 +1022,6 @@ def test_cells_of_one_kind_share_what_was_found_and_say_it_once() -> None:
     assert found.cost.preflight_runs == auditor.audit(coin, np.array([1.0, -1.0]), size=2, fixed=29).cost.preflight_runs
 
 
-def test_what_is_always_returned_is_said_with_how_much_was_looked_at() -> None:
-    cell, always = cell_of(constant, "norm", size=2), SimpleNamespace(shown="3")
-    said: Callable[..., str] = fitness._always_words
-    words = (
-        "every run of the first 1,000 pairs returned 3, whatever sample and r, and none of 2,000 pairs differed: does "
-    )
-    assert said(cell, always, 1000, 2000) == words + "it use its sample?"
-    assert said(cell, SimpleNamespace(shown="None"), 9, 9) == (
-        "every run returned None, whatever sample and r: is a return missing?"
-    )
-    seen = cell_of(constant, "norm", size=2, view="round(3)")
-    assert said(seen, always, 9, 9) == (
-        "every run showed 3 through the view round(3), whatever sample and r: is that what was to be compared?"
-    )
-
-
 # runs and their records
 
 
@@ -1123,6 +1101,48 @@ def test_runs_without_an_output_are_counted_and_said() -> None:
     assert str(refused.value) == said + "the first: it raised"
 
 
+def test_work_that_fails_is_reported_and_not_done() -> None:
+    heard: list[tuple[int, str]] = []
+    one = under_way(inquiry=SimpleNamespace(failed=lambda cell, error: heard.append((cell, str(error)))))
+
+    def fails(work: question.Work) -> None:
+        raise SubjectError("no")
+
+    assert one._try(lambda work: None, question.Work(2, range(1))) is True
+    assert one._try(fails, question.Work(3, range(1))) is False
+    assert heard == [(3, "no")]
+
+
+@pytest.mark.parametrize("nameless", [None, "subject", "source", "view"])
+def test_a_record_says_whether_another_process_finds_all_of_it(nameless: str | None) -> None:
+    asked: dict[str, Any] = {"subject": constant, "source": "norm", "view": "output"}
+    others = {
+        "subject": lambda sample, r: 1,
+        "source": lambda rng, size: rng.normal(size=size),
+        "view": lambda one: one,
+    }
+    asked |= {nameless: others[nameless]} if nameless else {}
+    assert auditor.audit(**asked, size=2, fixed=29).importable == (nameless is None)
+
+
+BUFFER = np.zeros(3)
+
+
+def same_memory(rng: Any, size: int) -> Any:
+    return BUFFER
+
+
+def adds_in_place(sample: Any, r: Any) -> float:
+    sample += 1
+    return float(sample[0])
+
+
+def test_each_run_of_a_replay_has_a_sample_of_its_own() -> None:
+    shown = "".join(map(str, run.replayed(request_of(adds_in_place, same_memory, size=3), 0)))
+    assert "SAME  pair 0" in shown
+    assert not BUFFER.any()
+
+
 def test_what_foreign_code_raised_comes_with_the_command_that_raises_it_again() -> None:
     cell, source = cell_of(f"{__name__}:constant", "norm", size=2), load_source("norm")
     found = run.failure_finding(SubjectError("it raised"), cell, source)
@@ -1156,12 +1176,7 @@ def test_what_was_asked_is_kept_as_it_could_be_typed() -> None:
 
 
 def test_an_interrupt_says_where_it_was() -> None:
-    class Stops(run.Silent):
-        def advanced(self, inquiry: Any, seconds: float) -> None:
-            if inquiry.outlook().done == 7:
-                raise KeyboardInterrupt
-
-    found = carried_out(constant, "norm", size=2, watch=Stops())
+    found = carried_out(constant, "norm", size=2, watch=StopsAfter(7))
     assert (found.verdict, found.decided_by, found.exit_code) == ("inconclusive", "interrupt", 130)
     assert found.reason == "interrupted after 7 of at most 1000 pairs"
     assert found.pairs == 7

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.requests import carried_out, case_of_first, inquiry_of
+from support.requests import StopsAfter, carried_out, case_of_first, inquiry_of
 
 import auditor
+from auditor.engine.engine import RunOptions
 from auditor.errors import SubjectError
 from auditor.flow.ledger import plan_of
-from auditor.flow.run import Silent
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 
@@ -58,8 +58,6 @@ def test_a_ledger_tells_losses_and_sources_apart() -> None:
     def plan(source: object, **options: Any) -> dict[str, Any]:
         question = "loss" if "loss" in options else "rho"
         inquiry = inquiry_of(hides, source, question, size=3, rho=0.1, **options)
-        from auditor.engine.engine import RunOptions
-
         return plan_of(inquiry, case_of_first(inquiry), RunOptions())
 
     assert plan("norm", loss=one) != plan("norm", loss=other)
@@ -79,14 +77,8 @@ def test_what_a_view_raised_is_told_with_several_sources_too() -> None:
     assert any("no view" in finding.message for finding in record.findings)
 
 
-class Impatient(Silent):
-    def advanced(self, inquiry: Any, seconds: float) -> None:
-        if inquiry.outlook().done == 20:
-            raise KeyboardInterrupt
-
-
 def test_an_interrupted_comparison_has_the_confidence_of_both() -> None:
-    record = carried_out("algorithms.known_answers:own_coin", watch=Impatient(), rho=0.1, params={"q": 0.0})
+    record = carried_out("algorithms.known_answers:own_coin", watch=StopsAfter(20), rho=0.1, params={"q": 0.0})
     assert record.decided_by == "interrupt"
     assert record.error_spent == 0.05
     assert "interrupted after 20 of at most 1000 pairs" in record.reason

@@ -24,7 +24,7 @@ import numpy as np
 import pytest
 from support.learners import rounded, uniform
 from support.processes import wait_until
-from support.requests import carried_out, case_of_first, inquiry_of, request_of, timeless
+from support.requests import StopsAfter, carried_out, case_of_first, inquiry_of, request_of, timeless
 
 import auditor
 from auditor.engine.engine import RunOptions, Serial, make_run_options
@@ -45,19 +45,6 @@ Command = Callable[..., tuple[int, str, str]]
 @pytest.fixture
 def ledger(tmp_path: Path) -> Path:
     return tmp_path / "audits.sqlite"
-
-
-class Impatient(Silent):
-    def __init__(self, pairs: int) -> None:
-        self._pairs = pairs
-        self.said: list[str] = []
-
-    def advanced(self, inquiry: Any, seconds: float) -> None:
-        if inquiry.tally.pairs == self._pairs:
-            raise KeyboardInterrupt
-
-    def notice(self, words: str) -> None:
-        self.said.append(words)
 
 
 def audited(
@@ -86,7 +73,7 @@ def test_an_interrupted_audit_ends_in_the_record_of_an_unbroken_one(
     assert any(finding.kind == "bottom" for finding in whole.findings) == bool(how)
     for i, pairs in enumerate(stops):
         kept = make_run_options(**how, ledger=ledger, resume=i > 0)
-        assert audited(Impatient(pairs), kept, **asked).decided_by == "interrupt"
+        assert audited(StopsAfter(pairs), kept, **asked).decided_by == "interrupt"
     resumed = audited(how=make_run_options(**how, ledger=ledger, resume=True), **asked)
     assert timeless(resumed) == timeless(whole)
     (past,) = read_history(str(ledger), whole.subject)
@@ -137,7 +124,7 @@ def test_an_undecided_audit_goes_on_with_more_pairs(tmp_path: Path) -> None:
 def test_a_killed_audit_may_go_on_with_more_pairs(ledger: Path) -> None:
     options: dict[str, Any] = {"rho": 0.1, "size": 2, "seed": 3}
     wavers = make_wavers()
-    cut = carried_out(wavers, uniform, watch=Impatient(20), how=make_run_options(ledger=ledger), pairs=60, **options)
+    cut = carried_out(wavers, uniform, watch=StopsAfter(20), how=make_run_options(ledger=ledger), pairs=60, **options)
     assert cut.decided_by == "interrupt"
     longer = auditor.audit(wavers, uniform, pairs=100, ledger=ledger, resume=True, **options)
     assert (longer.pairs > 20, longer.budget, longer.first_budget) == (True, 100, 60)
@@ -276,7 +263,7 @@ def flip_bits(ledger: Path, flips: int, seed: int) -> None:
     done = audited(how=make_run_options(ledger=ledger), seed=4)
     request = request_of(rounded, params={"bad_luck": 0.02}, rho=0.3, fixed=80)
     how = make_run_options(ledger=ledger, on_error="bottom")
-    carry_out(find_question("rho").begin(request), request, how, Impatient(60), Serial())
+    carry_out(find_question("rho").begin(request), request, how, StopsAfter(60), Serial())
     whole, name, case = ledger.read_bytes(), done.subject, done.case
     told = read_history(str(ledger), name)
     assert [past.record is None for past in told] == [False, True]
@@ -323,7 +310,7 @@ def test_a_ledger_that_may_not_be_written(ledger: Path) -> None:
     folder = Path(tempfile.mkdtemp())
     try:
         file = folder / "audits.sqlite"
-        audited(Impatient(5), make_run_options(ledger=file))
+        audited(StopsAfter(5), make_run_options(ledger=file))
         folder.chmod(0o555)
         file.chmod(0o444)
         inquiry = inquiry_of(rounded, rho=0.3)
@@ -390,7 +377,7 @@ def test_a_full_disk_ends_no_audit_and_loses_nothing(
     monkeypatch.setattr("auditor.flow.ledger._OFTEN", 0.0)
     whole = audited(fixed=80)
 
-    class Filling(Impatient):
+    class Filling(StopsAfter):
         def advanced(self, inquiry: Any, seconds: float) -> None:
             if inquiry.tally.pairs == 40:
                 small_files(Path(f"{ledger}-wal").stat().st_size)
@@ -398,7 +385,7 @@ def test_a_full_disk_ends_no_audit_and_loses_nothing(
     watch = Filling(-1)
     record = audited(watch, make_run_options(ledger=ledger), fixed=80)
     small_files(None)
-    (said,) = watch.said
+    (said,) = watch.notices
     assert re.match(rf"cannot write --ledger {ledger}: .*; the audit goes on, and its report is whole", said)
     assert record.findings[-1].kind == "ledger"
     assert timeless(msgspec.structs.replace(record, findings=record.findings[:-1])) == timeless(whole)
@@ -415,7 +402,7 @@ def test_a_disk_that_has_room_again_gets_what_waited(
     monkeypatch.setattr("auditor.flow.ledger._RETRY", 0.0)
     monkeypatch.setattr("auditor.flow.ledger._OFTEN", 0.0)
 
-    class Filling(Impatient):
+    class Filling(StopsAfter):
         def advanced(self, inquiry: Any, seconds: float) -> None:
             if inquiry.tally.pairs == 40:
                 small_files(Path(f"{ledger}-wal").stat().st_size)
@@ -424,7 +411,7 @@ def test_a_disk_that_has_room_again_gets_what_waited(
 
     watch = Filling(-1)
     record = audited(watch, make_run_options(ledger=ledger), fixed=80)
-    assert len(watch.said) == 1
+    assert len(watch.notices) == 1
     assert all(finding.kind != "ledger" for finding in record.findings)
     (past,) = read_history(str(ledger), record.subject)
     assert past.pairs == 80

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from support.requests import carried_out, timeless
+from support.requests import StopsAfter, carried_out, timeless
 
 import auditor
 from auditor.engine.engine import make_run_options
@@ -17,7 +17,6 @@ from auditor.errors import UsageError
 from auditor.flow.ledger import read_history
 from auditor.flow.ledger_file import connect, read_trials, transaction, write_trials
 from auditor.flow.record import Record
-from auditor.flow.run import Silent
 from auditor.questions.no_worse import BaselineCounts
 from auditor.questions.pairs import PairsOptions
 from auditor.trials.trial import Trial
@@ -161,24 +160,12 @@ def test_a_time_to_stop_at_makes_no_other_audit(tmp_path: Path) -> None:
 # Which of several goes on.
 
 
-class Stops(Silent):
-    """Interrupts after so many trials."""
-
-    def __init__(self, trials: int) -> None:
-        self._left = trials
-
-    def advanced(self, inquiry: Any, seconds: float) -> None:
-        self._left -= 1
-        if not self._left:
-            raise KeyboardInterrupt
-
-
 ON: dict[str, Any] = {"size": 3, "rho": 0.1, "pairs": 100}
 
 
 def begun(file: Path, after: int | None, **options: Any) -> Record:
     """A new audit in this ledger that somebody interrupts, or that ends by itself."""
-    watch = Stops(after) if after else None
+    watch = StopsAfter(after) if after else None
     return carried_out(plain, rows, watch=watch, how=make_run_options(ledger=file), **{**ON, **options})
 
 
@@ -244,7 +231,7 @@ def test_churn_that_was_kept_counts_as_if_nobody_had_interrupted(tmp_path: Path)
     asked = {"size": 9, "view": "predict", "probe": 10, "rho": 0.3, "pairs": 80, "question": "churn"}
     whole = carried_out(share, rows, **asked)
     how = make_run_options(ledger=tmp_path / "audits.sqlite")
-    assert carried_out(share, rows, watch=Stops(7), how=how, **asked).decided_by == "interrupt"
+    assert carried_out(share, rows, watch=StopsAfter(7), how=how, **asked).decided_by == "interrupt"
     resumed = carried_out(share, rows, how=make_run_options(ledger=tmp_path / "audits.sqlite", resume=True), **asked)
     assert whole.measures[0].estimate not in (None, 0.0)
     assert timeless(resumed) == timeless(whole)

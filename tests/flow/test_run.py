@@ -6,13 +6,12 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from support.requests import carried_out
+from support.requests import StopsAfter, carried_out, timeless
 
 import auditor
 from auditor.errors import UsageError
 from auditor.flow.question import Inquiry
-from auditor.flow.record import Record, read_record, to_json
-from auditor.flow.run import Silent
+from auditor.flow.record import read_record, to_json
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 
@@ -31,14 +30,6 @@ def first(sample: Any, r: np.random.Generator) -> float:
 
 def constant(sample: Any, r: np.random.Generator) -> int:
     return 1
-
-
-def timeless(record: Record) -> dict[str, Any]:
-    document = msgspec.to_builtins(record)
-    del document["cost"]["seconds_in_subject"], document["cost"]["seconds_total"]
-    for cell in document["cells"]:
-        del cell["seconds"]
-    return document
 
 
 def test_the_same_plan_gives_the_same_record_times_apart() -> None:
@@ -128,12 +119,7 @@ def test_a_subject_that_raises_ends_the_audit_with_what_was_learnt() -> None:
 
 
 def test_a_fixed_design_cut_short_falls_back_to_the_sequence() -> None:
-    class Impatient(Silent):
-        def advanced(self, inquiry: Inquiry, seconds: float) -> None:
-            if inquiry.outlook().done == 20:
-                raise KeyboardInterrupt
-
-    record = carried_out(constant, uniform, watch=Impatient(), size=1, fixed=50)
+    record = carried_out(constant, uniform, watch=StopsAfter(20), size=1, fixed=50)
     assert "sequence" in record.rho.method
     assert auditor.audit(constant, uniform, size=1, fixed=50).rho.method == "Clopper-Pearson"
 

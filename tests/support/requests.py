@@ -12,7 +12,7 @@ from auditor.case import Case
 from auditor.engine.engine import RunOptions
 from auditor.flow.question import Inquiry, find_question
 from auditor.flow.record import Record
-from auditor.flow.run import Watcher, carry_out
+from auditor.flow.run import Silent, Watcher, carry_out
 from auditor.request import Request, make_options
 from auditor.sources.source import is_dataset, load_source
 from auditor.trials.cell import Cell, make_bench
@@ -60,6 +60,22 @@ def carried_out(
     """An audit whose watcher, engine and clock a test chooses."""
     request = request_of(subject, source, question, **options)
     return carry_out(find_question(question).begin(request), request, how or RunOptions(), watch, now=now)
+
+
+class StopsAfter(Silent):
+    """A watcher that interrupts after so many trials, and has what it was told."""
+
+    def __init__(self, trials: int) -> None:
+        self._left = trials
+        self.notices: list[str] = []
+
+    def advanced(self, inquiry: Inquiry, seconds: float) -> None:
+        self._left -= 1
+        if not self._left:
+            raise KeyboardInterrupt
+
+    def notice(self, words: str) -> None:
+        self.notices.append(words)
 
 
 def timeless(record: Any) -> Any:
