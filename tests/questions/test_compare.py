@@ -16,13 +16,13 @@ from support.requests import inquiry_of
 import auditor
 from auditor.errors import UsageError
 from auditor.flow.record import read_record
+from auditor.flow.wobbles import WATCHED
 from auditor.questions.compare.answer import answer_of
 from auditor.questions.compare.records import compare_records
+from auditor.questions.compare.versions import versioned_pair
 from auditor.report.terminal import as_text
 from auditor.statistics.paired import ShownChange, VersionCounts, difference_limits
 from auditor.trials.cell import make_bench
-from auditor.trials.trial import Trial
-from auditor.values import Difference
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 Command = Callable[..., tuple[int, str, str]]
@@ -84,48 +84,35 @@ def test_a_ledger_knows_the_margin_and_the_old_version(tmp_path: Path) -> None:
             auditor.ask("compare", "algorithms.controls:first_bit", COIN, **asked, **other, resume=True)
 
 
-def counted(*pairs: tuple[bool, bool], times: int = 1, **options: Any) -> Any:
-    """An inquiry that was told of pairs: whether they differ in the old version, and in the new."""
-    inquiry: Any = inquiry_of(first_row, COIN, "compare", size=9, old=steady, **options)
-    apart = Difference("output", "0", "1")
-    for index, (old, new) in enumerate(pairs * times):
-        for cell, differs in ((1, old), (0, new)):
-            payload = {"prints": ["a", "a" if cell or index % 2 else "b"], "elements": None}
-            inquiry.add(cell, Trial(index, apart if differs else None, None, 0.0, payload=payload))
-        if inquiry.is_over:
-            break
-    return inquiry
+@pytest.mark.parametrize(
+    ("old", "new", "pairs", "is_over"),
+    [
+        (0, 0, 100, True),
+        (2, 0, 100, True),  # too few to lean
+        (3, 0, 100, False),
+        (3, 1, 100, False),  # three quarters one way
+        (1, 3, 100, False),
+        (5, 2, 100, True),
+        (3, 0, 299, False),
+        (3, 0, 300, True),  # three times the pairs that settled the margin
+    ],
+)
+def test_pairs_go_on_after_the_margin_only_where_they_lean(old: int, new: int, pairs: int, is_over: bool) -> None:
+    inquiry: Any = inquiry_of(first_row, COIN, "compare", size=9, old=steady)
+    inquiry.counts, inquiry.settled = VersionCounts(pairs - old - new, old, new), 100
+    assert inquiry.is_over == is_over
+    for shown in (ShownChange(better=True, within=True), ShownChange(worse=True, within=True)):
+        inquiry.shown = shown
+        assert inquiry.is_over, "which way rho went is known"
+    inquiry.settled = None
+    assert not inquiry.is_over
 
 
-def test_what_is_shown_stays_shown_and_excludes_its_opposite() -> None:
-    inquiry = counted((False, False), times=100)
-    assert inquiry.counts == VersionCounts(neither=67)
-    assert inquiry.shown == ShownChange(within=True)
-    assert inquiry.next() == ()
-    assert inquiry.answer().fields.changed.differ == 34, "of both runs of each pair those that differ"
-    inquiry = counted((False, True), times=100)
-    assert inquiry.shown == ShownChange(worse=True, beyond=True)
-    inquiry = counted((True, False), times=100)
-    assert inquiry.shown == ShownChange(better=True, within=True)
-
-
-def test_pairs_go_on_after_the_margin_only_where_they_lean() -> None:
-    """Few discordant pairs, all one way: twice as many again may tell which way, and no more than that."""
-    even = counted((False, False), (False, False), (False, False), (False, True), (True, False), times=900)
-    assert even.counts.pairs == even.settled
-    lean = counted(*[(False, False)] * 9, (True, False), times=300)
-    assert lean.settled is not None
-    assert lean.settled < lean.counts.pairs <= 3 * lean.settled
-    assert lean.shown.better
-
-
-def test_both_get_the_same_blocks_and_never_more_than_the_budget() -> None:
-    inquiry: Any = inquiry_of(first_row, COIN, "compare", size=9, old=steady, pairs=70)
-    old, new = inquiry.next()
-    assert (old.cell, new.cell, old.wanted, new.wanted) == (1, 0, range(16), range(16))
-    nearly, all_ = (counted((False, True), (True, False), times=times, pairs=70) for times in (34, 35))
-    assert [work.wanted for work in nearly.next()] == [range(68, 70), range(68, 70)]
-    assert (all_.next(), all_.verdict().outcome) == ((), "inconclusive")
+def test_elements_are_looked_at_in_the_first_pairs_alone() -> None:
+    bench = make_bench(inquiry_of(named, COIN, "compare", size=9, old=calm).cells[0])
+    last, after = (versioned_pair(bench, index, {}).payload["elements"] for index in (WATCHED - 1, WATCHED))
+    assert last is not None
+    assert after is None
 
 
 def test_what_changed_in_what_wobbles_and_how_it_looks() -> None:
@@ -139,12 +126,6 @@ def test_what_changed_in_what_wobbles_and_how_it_looks() -> None:
     assert "% of answers" in text
     assert "wrong with probability" in text
     assert max(len(line) for line in text.splitlines()[:8]) <= 60
-
-
-def test_the_share_of_answers_that_changed_has_an_interval() -> None:
-    found = auditor.ask("compare", first_row, COIN, size=9, old=steady).answer.changed
-    assert found.low <= found.differ / found.runs <= found.high
-    assert found.estimate == found.differ / found.runs == 1
 
 
 def test_reports_and_replays(command: Command, tmp_path: Path) -> None:

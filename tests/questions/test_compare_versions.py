@@ -83,7 +83,7 @@ def test_against_a_revision(command: Command, repository: Path) -> None:
     record = json.loads((repository / "out.json").read_text())
     answer = record["answer"]
     assert (answer["old"]["mismatches"], answer["change"]) == (0, "worse")
-    assert answer["old"]["what"].startswith("HEAD~1 (")
+    assert answer["old"]["what"] == f"HEAD~1 ({git(repository, 'rev-parse', 'HEAD~1')[:10]})"
     assert [row["variant"] for row in record["cells"]] == ["new", "old"]
     assert [one["kind"] for one in record["findings"]] == ["uncommitted"]
     # The old version's pairs are those of a check of the old file: the same samples, the same r.
@@ -278,6 +278,7 @@ def test_another_environment(
     assert "What is installed in another version" in out
     answer = json.loads((here / "out.json").read_text())["answer"]
     assert answer["versions"] == {"limits": ["1.0", "not installed"]}
+    assert answer["old"]["what"] == f"by {environment}"
     code, out, error = command("replay", "out.json", "--pair", "0", "--cell", "1", "--trust", cwd=here)
     assert (code, out, "a program and no learner: not run" in error) == (2, "", True)
     code, _, error = command("compare", "learner.py:fit", *ON, "--old-python", str(here), cwd=here)

@@ -132,7 +132,7 @@ def test_whole_numbers_for_a_parameter_that_is_one() -> None:
         ("q=0.1,0.2", {"texts": {"q": "0.3"}}, "two answers"),
         ("q=0.1,0.2", {"params": {"q": 0.3}}, "two answers"),
         ("size=1,2", {"size": 5}, "two answers"),
-        ("domain=4:4.4:lin5", {"target": POINT}, "these are all 4: give two or more"),
+        ("domain=4:4.4:lin5", {"target": POINT}, "all of these are 4: give two or more"),
     ],
 )
 def test_two_answers_or_none(vary: str, options: dict[str, Any], complaint: str) -> None:

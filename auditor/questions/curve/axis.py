@@ -114,11 +114,10 @@ def make_points(request: Request, axis: Axis) -> tuple[Axis, list[Cell]]:
     if name == "size":
         return axis, [_cell(request, subject, source, "size", size=value) for value in axis.values]
     if is_whole(subject, name) and all(map(_is_number, axis.values)):
-        axis = replace(axis, values=tuple(dict.fromkeys(round(value) for value in axis.values)))
-        if len(axis.values) < 2:
-            raise UsageError(
-                f"--vary {name} is a whole number, and these are all {axis.values[0]}: give two or more, {_EXAMPLE}"
-            )
+        first, *others = dict.fromkeys(round(value) for value in axis.values)
+        if not others:
+            raise UsageError(f"--vary {name} is a whole number, and all of these are {first}: give two or more")
+        axis = replace(axis, values=(first, *others))
     subjects = [load_asked(request, {**options.params, name: value}) for value in axis.values]
     return axis, [replace(_cell(request, one, source, None), varies=name) for one in subjects]
 

@@ -120,9 +120,7 @@ def _score(row: CellRow) -> float:
 
 def _curve(record: Record, answer: HuntAnswer, rows: Sequence[CellRow]) -> Chart:
     """Draw rho over the one parameter that varies."""
-    points = sorted(
-        (one[0], None, row.estimate, None) for one, row in zip(answer.values, rows, strict=True) if row.pairs
-    )
+    points = sorted((x, None, row.estimate, None) for (x,), row in zip(answer.values, rows, strict=True) if row.pairs)
     series = [Series("candidates, as they were seen", "points", points), _target(record, points)]
     if answer.worst and len(answer.worst.values) == 1:
         (at,) = answer.worst.values.values()

@@ -298,10 +298,9 @@ class Hunt(CountsCells):
         return {"over": self.family.name, "pairs": self.search.budget, "confirming": self.confirming}
 
     def outlook(self) -> Outlook:
-        best = self.search.best(1)
         words = f"{len(self.values):,} candidates"
-        if best:
-            words += f", the worst so far with {at_most(self.search.tried[best[0]].rate, 2)}"
+        for worst in self.search.best(1):
+            words += f", the worst so far with {at_most(self.search.tried[worst].rate, 2)}"
         return Outlook(self.totals[0], self.plan.budget, words)
 
     # What is known at any time.
