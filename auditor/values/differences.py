@@ -122,13 +122,11 @@ def _real_and_imaginary(code: bytes) -> tuple[Any, Any]:
 def make_tolerance(atol: Any, rtol: Any) -> Tolerance | None:
     """Return the tolerance that is asked for; None where every difference counts."""
     for name, value, top in (("atol", atol, math.inf), ("rtol", rtol, 1.0)):
-        if value is not None and (
-            isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < top
-        ):
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if value is not None and not (is_number and 0 <= value < top):
             below = "below 1" if top == 1 else "finite"
-            raise BadValue(
-                name, value, f"must be a number of at least 0 and {below}: how far apart close is, e.g. 1e-3"
-            )
+            words = f"must be a number of at least 0 and {below}: how far apart close is, e.g. 1e-3"
+            raise BadValue(name, value, words)
     return Tolerance(float(atol or 0), float(rtol or 0)) if atol or rtol else None
 
 
@@ -151,6 +149,8 @@ def same(left: object, right: object, near: Tolerance | None = None) -> bool:
 
 def first_difference(left: object, right: object, near: Tolerance | None = None) -> Difference | None:
     """Return the first place where two outputs differ; None exactly when they are the same, or close."""
+    if type(left) is type(right) and type(left) in PLAIN and near is None:
+        return None if same(left, right) else Difference("output", *contrast(left, right))
     place = next(differences(left, right, near), None)
     if place is None:
         return None
@@ -217,21 +217,12 @@ class Place(NamedTuple):
 Pairs = Iterable[tuple[Step, Any, Any]]
 
 
-class _Arrays(NamedTuple):
-    """Two arrays of one shape that differ in some elements."""
-
-    left: Any
-    right: Any
-    at: Any
-    name: Callable[[int], str]
-
-
 class _Parts(NamedTuple):
     """Two levels of one kind, part by part: those first that only one side has."""
 
     pairs: Pairs
     exact: Sequence[str] = ()  # names of parts that are no amounts
-    rows: Callable[[], Any] | None = None  # returns what the rows of both are called; None where they have no names
+    rows: Callable[[], Any] = lambda: None  # returns what the rows of both are called; None where they have no names
     plain: bool = False  # whether all parts are plain values
 
 
@@ -239,10 +230,8 @@ class _Opened(NamedTuple):
     """Two parts that the walk is within."""
 
     pairs: Iterator[tuple[Step, Any, Any]]
+    parts: _Parts
     near: Tolerance | None
-    exact: Sequence[str] = ()
-    rows: Callable[[], Any] | None = None
-    plain: bool = False
     sides: tuple[Any, Any] | None = None
     key: tuple[int, int, bool] | None = None
     before: int = 0  # elements that had been found to differ
@@ -258,19 +247,20 @@ def differences(left: object, right: object, near: Tolerance | None = None) -> I
     total = 0
     counts: dict[tuple[int, int, bool], int] = {}  # by two parts: elements that differ below; -1 while they are open
     held: list[object] = []  # so that no id is used again
-    stack = [_Opened(iter([("", left, right)]), near)]
+    stack = [_Opened(iter([("", left, right)]), _Parts(()), near)]
     steps: list[Step] = [""]  # the last leads from the parts on top of the stack to those that are compared
     while stack:
         top = stack[-1]
-        found = next(top.pairs, None)
-        if found is None:
+        pair = next(top.pairs, None)
+        if pair is None:
             if top.key is not None:
                 counts[top.key] = total - top.before
             stack.pop()
             steps.pop()
             continue
-        steps[-1], a, b = found
-        within = None if steps[-1] in top.exact else top.near
+        steps[-1], a, b = pair
+        is_exact = steps[-1] in top.parts.exact
+        within = None if is_exact else top.near
         key = (id(a), id(b), within is None)
         count = counts.get(key)
         if count == 0:
@@ -281,24 +271,22 @@ def differences(left: object, right: object, near: Tolerance | None = None) -> I
             total = min(total + count, MOST)
             yield Place(path_text(steps), a, b, size=count, again=True)
             continue
-        compared = _compared(a, b, within, (left, right), steps)
-        if isinstance(compared, _Parts):
+        found = _compared(a, b, within, (left, right), steps)
+        if isinstance(found, _Parts):
             if len(stack) > DEEPEST:
                 raise refusal(left, left, (), "it is nested too deeply")
             counts[key] = -1
             held += (a, b)
-            stack.append(_Opened(iter(compared.pairs), within, *compared[1:], (a, b), key, total))
+            stack.append(_Opened(iter(found.pairs), found, within, (a, b), key, total))
             steps.append("")
-        elif isinstance(compared, _Arrays):
-            total = min(total + len(compared.at), MOST)
-            path, name, rows = steps, compared.name, top.rows and top.rows()
-            if rows is not None and steps[-1] not in top.exact and len(compared.left) == len(rows):
-                path = steps[:-1] if steps[-1] == ".values" else steps
-                name = _row_name(compared.left.shape, rows)
-            yield Place(path_text(path), *compared[:3], name, top.sides, len(compared.at))
-        elif compared:
-            total = min(total + 1, MOST)
-            yield Place(path_text(steps), a, b, around=top.sides, is_all_plain=top.plain and len(stack) == 2)
+        elif found is not None:
+            total = min(total + found.size, MOST)
+            path, name = steps, found.name
+            rows = None if found.at is None or is_exact else top.parts.rows()
+            if rows is not None and len(rows) == len(found.left):
+                path, name = steps[:-1] if steps[-1] == ".values" else steps, _row_name(found.left.shape, rows)
+            is_all_plain = top.parts.plain and len(stack) == 2
+            yield found._replace(path=path_text(path), name=name, around=top.sides, is_all_plain=is_all_plain)
         elif type(a) not in PLAIN and type(b) not in PLAIN:
             counts[key] = 0
             held += (a, b)
@@ -314,11 +302,12 @@ def _row_name(shape: tuple[int, ...], rows: Any) -> Callable[[int], str]:
 
 def _compared(
     a: Any, b: Any, near: Tolerance | None, roots: tuple[object, object], steps: Sequence[Step]
-) -> _Parts | _Arrays | bool | None:
-    """Return what of two values may differ: None if nothing does, True if they do as a whole."""
+) -> _Parts | Place | None:
+    """Return the parts in which two values may differ, or the place, without its path, where they do; None if they are
+    the same."""
     kind = type(a)
     if a is ABSENT or b is ABSENT:
-        return True
+        return Place("", a, b)
     if kind is type(b):
         if kind in PLAIN and (a == b or (a != a and b != b)):
             return None
@@ -328,16 +317,16 @@ def _compared(
             return None
     mine, theirs = read_level(a, roots[0], steps), read_level(b, roots[1], steps)
     if isinstance(mine, bytes) or isinstance(theirs, bytes):
-        return None if mine == theirs or (near and near.allows_codes(mine, theirs)) else True
+        return None if mine == theirs or (near and near.allows_codes(mine, theirs)) else Place("", a, b)
     if mine.kind != theirs.kind:
-        return True
+        return Place("", a, b)
     if mine.is_array:
         return _compared_arrays(mine.array, theirs.array, near)
     if mine.kind.startswith("sparse "):
         return _compared_sparse(mine, theirs, near)
     found = None if mine.kind == "range" or mine.kind.startswith("enum ") else _matched(mine, theirs)
-    if found is None:  # numbers that are no amounts, or two parts of one name
-        return None if code_of(a) == code_of(b) else True
+    if found is None and code_of(a) != code_of(b):  # numbers that are no amounts, or two parts of one name
+        return Place("", a, b)
     return found
 
 
@@ -424,15 +413,13 @@ def _by_name(node: Node) -> dict[object, tuple[Step, Any]]:
     return {step if isinstance(step, int) else step_text(step): (step, part) for step, part in node.parts}
 
 
-def _compared_sparse(mine: Node, theirs: Node, near: Tolerance | None) -> _Arrays | _Parts | None:
+def _compared_sparse(mine: Node, theirs: Node, near: Tolerance | None) -> Place | _Parts | None:
     """Compare two sparse matrices of one shape, in which what is not stored is 0."""
-    (coords, data), (other_coords, other_data) = ([part for _, part in one.parts] for one in (mine, theirs))
+    sides = [[part for _, part in one.parts] for one in (mine, theirs)]
+    (coords, data), (other_coords, other_data) = sides
     if np.array_equal(coords, other_coords):
         found = _compared_arrays(data, other_data, near)
-        if isinstance(found, _Arrays):
-            return found._replace(name=lambda i: step_text(tuple(coords[:, i].tolist())))
-        return found
-    sides = ((coords, data), (other_coords, other_data))
+        return found and found._replace(name=lambda i: step_text(tuple(coords[:, i].tolist())))  # type: ignore[call-arg]
     ours, others = (dict(zip(zip(*where.tolist(), strict=True), what.tolist(), strict=True)) for where, what in sides)
     return _Parts([(place, ours.get(place, 0), others.get(place, 0)) for place in sorted(ours.keys() | others.keys())])
 
@@ -440,7 +427,7 @@ def _compared_sparse(mine: Node, theirs: Node, near: Tolerance | None) -> _Array
 # Arrays, element by element.
 
 
-def _compared_arrays(a: Any, b: Any, near: Tolerance | None) -> _Arrays | _Parts | None:
+def _compared_arrays(a: Any, b: Any, near: Tolerance | None) -> Place | _Parts | None:
     """Compare two arrays of one shape; objects in them that have parts are compared part by part."""
     if a.dtype.hasobject or b.dtype.hasobject:
         left, right = list(a.ravel()), list(b.ravel())
@@ -450,7 +437,9 @@ def _compared_arrays(a: Any, b: Any, near: Tolerance | None) -> _Arrays | _Parts
         at = np.array([i for i, x, y in pairs if not same(x, y, near)], dtype=int)
     else:
         at = differing(a, b, near)
-    return _Arrays(a, b, at, lambda i: step_text(tuple(map(int, np.unravel_index(i, a.shape))))) if len(at) else None
+    if not len(at):
+        return None
+    return Place("", a, b, at, lambda i: step_text(tuple(map(int, np.unravel_index(i, a.shape)))), size=len(at))
 
 
 def differing(a: Any, b: Any, near: Tolerance | None = None) -> Any:
