@@ -1,6 +1,6 @@
-"""What wobbles? Of each element of an output, in how many pairs it differs and what it was, added up over a cell.
+"""What wobbles? In how many pairs each element of an output differs, and what it was, added up over a cell.
 
-Counts of what was seen, in the first pairs alone, and no more than that: none of them has a confidence.
+These are counts over the first pairs alone: none of them has a confidence.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class _Tally(msgspec.Struct):
 
 
 def wobbles(payloads: Iterable[Any], pairs: int) -> Wobbles | None:
-    """Added up; `pairs` is how many there were in all. None where nothing was looked at."""
+    """Return the accounts of pairs added up; `pairs` is how many there were in all. None where there are none."""
     seen = [msgspec.convert(one, Elements) for one in payloads]
     if not seen:
         return None
@@ -94,14 +94,14 @@ def wobbles(payloads: Iterable[Any], pairs: int) -> Wobbles | None:
 
 
 def pairs_by_element(payloads: Iterable[Any]) -> dict[str, int]:
-    """In how many pairs each element differs, of all that were listed and not of the worst alone."""
+    """Return in how many pairs each element differs, for all that were listed and not for the worst alone."""
     seen = [msgspec.convert(one, Elements) for one in payloads]
     counted = _choices(seen) if seen and _is_choice(seen) else _elements([one for one in seen if one.count])
     return {name: tally.pairs for name, tally in counted.items()}
 
 
 def _outputs(seen: Sequence[Elements]) -> dict[str, Any]:
-    """How many distinct outputs there were, and the most frequent."""
+    """Return how many distinct outputs there were, and the most frequent."""
     counts: Counter[str | None] = Counter()
     texts: dict[str | None, str] = {}
     for one in seen:
@@ -113,7 +113,7 @@ def _outputs(seen: Sequence[Elements]) -> dict[str, Any]:
 
 
 def _is_choice(seen: Sequence[Elements]) -> bool:
-    """Whether all outputs are choices, and what each pair differs in is what was chosen."""
+    """True if all outputs are choices, and what each pair differs in is what was chosen."""
     return all(one.members is not None and (not one.count or one.members[0] != one.members[1]) for one in seen)
 
 
@@ -143,7 +143,7 @@ def _elements(differing: Sequence[Elements]) -> dict[str, _Tally]:
 
 
 def _positions(one: Elements) -> list[str]:
-    """The elements whose bits are set, as paths."""
+    """Return the paths of the elements whose bits are set."""
     bits = np.unpackbits(np.frombuffer(bytes.fromhex(one.bits), dtype=np.uint8))
     where = np.unravel_index(np.flatnonzero(bits), tuple(one.shape))
     return [f"[{', '.join(map(str, at))}]" for at in zip(*(axis.tolist() for axis in where), strict=True)]
@@ -163,11 +163,11 @@ def _element(name: str, tally: _Tally, *, chosen: bool) -> Element:
 
 
 def _median(gaps: Sequence[int | float]) -> Gap:
-    """The lower one, which was there: integers stay integers."""
+    """Return the lower median, which is one of the gaps: integers stay integers."""
     return sorted(gaps)[(len(gaps) - 1) // 2] if gaps else None
 
 
 def _order(name: str) -> tuple[int, str]:
-    """Numbers by size, and before names."""
+    """Sort numbers by size, and before names."""
     digits = name.strip("[]")
     return (int(digits), "") if digits.isdecimal() and len(digits) < 19 else (2**63, name)

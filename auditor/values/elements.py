@@ -1,7 +1,7 @@
 """Which elements of two outputs differ, and what were they? A small account of a pair that any worker can hand on.
 
-Made of what counts of both outputs, as it was settled. It is bounded, whatever the outputs are: the first places that
-differ with what was there, all of them as bits where an output is one array, and the members where it is a choice.
+The account is made of settled outputs. It is bounded, however large they are: it has the first places that differ with
+what was there, all of them as bits where an output is one array, and the members where it is a choice.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def compare(
     within: Tolerance | None = None,
     matched: object = None,
 ) -> Elements:
-    """The account of two settled outputs; `by_rows` where their elements are those of a probe, and no choice. Numbers
-    that are `within` a tolerance of each other are no difference. `matched` is the right one with names of the left."""
+    """Return the account of two settled outputs. `by_rows` says that their elements are a probe's rows, and no choice.
+    Numbers `within` a tolerance of each other do not differ. `matched` is the right one with the left one's names."""
     if type(left) in LEAVES and type(right) in LEAVES and within is None:
         return _scalars(left, right, differs=differs)
     sides = (left, right) if differs or within else (left,)  # what is close is not one output
@@ -87,7 +87,7 @@ def compare(
 
 
 def _scalars(left: object, right: object, *, differs: bool) -> Elements:
-    """Of two numbers or texts, as below at a third of the cost: what most cheap subjects return."""
+    """Return the account of two numbers or texts, which most cheap subjects return, at a third of the cost."""
     if not differs:
         return Elements("scalar", [fingerprint(left)[:_DIGEST]], [_text(left)])
     gap = gap_of(left, right)
@@ -129,10 +129,12 @@ def _list(found: Elements, left: object, right: object, within: Tolerance | None
     known = sorted(gap for gap in gaps if gap is not None)
     if found.gap is None and known:
         found.gap = known[(len(known) - 1) // 2]
+    if not found.count:  # labels that differ, but not once their names are matched
+        found.count, found.places = 1, [ElementDifference("", gap_of(left, right), _word(left), _word(right))]
 
 
 def _median_gap(left: Any, right: Any) -> Gap:
-    """The lower median, which is a gap that was there."""
+    """Return the lower median of the gaps between elements, which is a gap that was there."""
     if not left.size or left.dtype.kind not in "iuf" or right.dtype.kind not in "iuf":
         return None
     if left.dtype.kind in "iu" and right.dtype.kind in "iu":  # as Python's integers, which do not wrap
@@ -146,7 +148,7 @@ def _median_gap(left: Any, right: Any) -> Gap:
 
 
 def gap_of(left: object, right: object) -> Gap:
-    """How far two numbers are apart: an integer for integers; None where that is no number."""
+    """Return how far two numbers are apart, an integer for integers; None where that is no number."""
     a, b = base_value(left), base_value(right)
     try:
         if not type(a) is type(b) in (int, float):  # which need not be asked what they are
@@ -178,7 +180,7 @@ def _digest(value: object) -> str | None:
 
 
 def _text(value: object) -> str:
-    """Short outputs alone: the repr of a large one costs more than its run."""
+    """Return the repr of a short output; of a large one "", as that repr costs more than its run."""
     if type(value) in LEAVES:
         return "" if isinstance(value, (str, bytes)) and len(value) > _LONG else describe(value, _SHOWN)
     if type(value) in _BY_CLASS and len(value) > _SMALL:  # type: ignore[arg-type]
@@ -206,7 +208,7 @@ def _cut(text: str) -> str:
 
 
 def _members(value: object) -> list[str] | None:
-    """What an output chose, where it is a choice: a set, a mask, indices in order or distinct names."""
+    """Return what an output chose if it is a choice: a set, a mask, indices in order or distinct names."""
     chosen: Sequence[object] | None = None
     if isinstance(value, (set, frozenset)):
         chosen = [*value]
@@ -230,7 +232,7 @@ def _as_choice(items: Sequence[object]) -> Sequence[object] | None:
 
 
 def _is_renamed(left: object, right: object) -> bool:
-    """Whether two arrays of labels part nearly all rows in the same way, and call the parts otherwise."""
+    """True if two arrays of labels part nearly all rows in the same way, and call the parts otherwise."""
     if not isinstance(left, np.ndarray) or not isinstance(right, np.ndarray) or left.shape != right.shape:
         return False
     if left.ndim != 1 or left.dtype.kind not in "iuU" or right.dtype.kind not in "iuU" or left.size > _LONG:
