@@ -355,6 +355,76 @@ threshold_by_queries | sample_scale=0.0 | sample_scale=0.0 must be above 0
 uniform_threshold | size: rho=1.0 | rho=1.0 must be in (0, 1): how often two decisions may differ, e.g. 0.1
 """  # noqa: E501
 
+NAN, INF, NONE = math.nan, math.inf, np.zeros(0)
+TINY, SCALED = {"sample_scale": 1e-9}, {"sample_scale": 0.01}
+EASY_POINT = {"rho": 0.9, "tau": 0.25}
+STEPPED = np.array([[0.0, 1.0], [1.0, 0.0]])
+
+
+def twice_less_half(rows: Any) -> Any:
+    return 2 * (rows[1] == 1) - 0.5
+
+
+# Rows that are refused: of many, the last breaks what the theorem assumes while their mean does not; or too few, where
+# no number says how often they are repeated: name, rows, how many, parameters, what the message says.
+REFUSED: list[tuple[str, Any, int | None, dict[str, Any], str]] = [
+    ("rstat", [-20.0, 21.0], 96_624, {}, r"a row has (-20|21).0, outside \[0, 1\]: scale"),
+    ("rstat", [0.5, NAN], 100, {}, r"a row has nan, outside \[0, 1\]: drop or fill"),
+    ("rstat", [0.0, 1.0], 100, {"query": lambda x: 3 * x - 1}, r"the query of a row has (-1|2).0, outside"),
+    ("rstat_answer", (STEPPED, [-1, 1]), 100, {"query": twice_less_half}, r"the query of a row has (-0|1).5, outside"),
+    ("reused_sample", [0, 64], 600, TINY, "a row is 64, and must be a whole number from 0 to 63"),
+    ("threshold_by_queries", ([[1.0], [16.0]], [-1, 1]), 10**5, SCALED, "a point is 16.0, and must be .* 0 to 15"),
+    ("threshold_by_queries", ([[1.0], [NAN]], [-1, 1]), 10**5, SCALED, "a point is nan, and must be"),
+    ("threshold_by_queries", ([[1.0], [2.0]], [0, 1]), 10**5, SCALED, "a label is 0, and must be -1"),
+    ("point_by_queries", [3, 1024], 10**5, EASY_POINT, "a row is 1024, and must be a whole number from 0 to 1,023"),
+    ("point_by_queries", [3.0, 3.5], 10**5, EASY_POINT, "a row is 3.5, and must be a whole number"),
+    ("bias_from_few_coins", [0.0, 0.5], 100, {}, "a row has 0.5, and must be 0 or 1"),
+    ("bias_by_median", [0, 2], 10**6, TINY, "a row has 2, and must be 0 or 1"),
+    ("r_halfspace_boxes", ([[1.0, 0, 0], [NAN, 0, 0]], [-1, 1]), 100, {}, "a row has nan, and must be finite"),
+    ("r_halfspace_foams", ([[1.0, 0, 0], [INF, 0, 0]], [-1, 1]), 100, {}, "a row has inf, and must be finite"),
+    ("r_heavy_hitters", [1.0, NAN], 10**5, {"sample_scale": 1e-8}, "a row has NaN"),
+    ("r_single_heavy_hitter", [1.0, NAN], 100, {}, "a row has NaN"),
+    ("r_choice", [[-1.0, 2.0], [2.0, -1.0]], 100, {"candidates": 2}, r"a row of scores has (-1|2).0, outside"),
+    ("r_top_choice", [[0.5, 0.5, NAN]], 100, {"candidates": 3}, "a row of scores has nan, outside"),
+    ("r_bandit", [[0.5, -1.0], [0.5, 2.0]], 73_744, {}, r"a reward of arm 1 has (-1|2).0, outside \[0, 1\]"),
+    ("r_bandit_elimination", [[0.5, -1.0], [0.5, 2.0]], 135_306, {}, r"a reward of arm 1 has (-1|2).0, outside"),
+    ("r_mean_vector", [[0.0, 0.0, NAN]], 100, {}, "the mean of coordinate 2 is no number"),
+    ("r_mean_vector_foams", [[1e300, 0.0]], 100, {}, r"a number to be rounded is .*e\+(299|300), and cells of width"),
+    ("r_mean_vector_heavy", [[0.0, 0.0]] * 50 + [[0.0, INF]], 1020, {}, "a row has inf, and must be finite"),
+    ("r_mean_vector_clipped", [[0.0, 0.0], [0.0, -INF]], 100, {}, "a row has -inf, and must be finite"),
+    ("list_of_biases", [[0.0, 0.5]], 100, {}, "a row has 0.5, and must be 0 or 1"),
+    ("r_coreset", [[0.5, 0.5], [0.5, 1.5]], 100, {}, r"a point has 1.5, outside \[0, 1\]"),
+    ("r_clusters", [[0.5, 0.5], [NAN, 0.5]], 100, {}, r"a point has nan, outside \[0, 1\]"),
+    ("r_quantile", [1.0, NAN], 100, {}, "a row has NaN"),
+    ("r_quantile", [1.0, INF], 100, {}, "a number to be rounded is inf, and no cell of a grid holds that"),
+    ("r_quantile", [[1.0, 2.0]], 100, {}, "an order statistic is of numbers, one a row"),
+    ("r_conformal", [1.0, NAN], 100, {}, "a row has NaN"),
+    ("r_conformal", [1e19, 2e19], 100, {}, r"a number to be rounded is 2e\+19, and cells of width 40 are too fine"),
+    ("r_halfspace_boxes", ([[0.0, 0, 0], [0.0, 0, 0]], [1, 1]), 100, {}, "a row is all zeros, which has no direction"),
+    ("r_halfspace_boxes", ([[1.0, 1, 1], [1.0, 1, 1]], [0, 1]), 100, {}, "a label is 0, and must be -1 or"),
+    ("r_halfspace_boxes", [[1.0, 1, 1]], 100, {}, "the sample has no labels: a halfspace is learnt from"),
+    ("r_halfspace_boxes", ([[1.0, 1]], [1]), 100, {}, "d=3 must be the rows' dimension, which is 2"),
+    ("r_choice", [[1.0, 1.0, 1.0]], 100, {}, "a row has 3 scores, and candidates=4: give each candidate a column"),
+    ("r_mean_vector", [[1.0, 1.0]], 100, {}, "d=3 must be the rows' dimension, which is 2"),
+    ("r_identity_test", [1, 6], 100, {}, "a row is 6, and must be in 0 .. 5"),
+    ("r_coreset", [0.5], 100, {}, "d=2 must be the number of coordinates, and a row has 1: give d=1"),
+    ("list_of_biases", [[0, 0]], 100, {"d": 3}, "the rows must be 3 bits each"),
+    ("r_bandit", [[1, 1, 1]], 73_744, {}, "the rows are [0-9]+x3, and arms=2 asks for 2 rewards a row"),
+    ("r_z_test", [1.0, NAN], None, {}, "must be 1 finite numbers or more"),
+    ("r_t_test", [*range(20)], None, {}, "20 rows are too few for rho=0.1: T spreads too far; take at least 213"),
+    ("r_mean_vector_heavy", [[1.0, 1.0]] * 3, None, {}, "3 rows are fewer than the 5 groups of these parameters: take"),
+    ("r_identity_test", [1], None, {}, "1 rows say nothing of a distance: take at least two"),
+    ("r_chi_square_test", NONE, None, {}, r"an empty sample has no X\^2: take at least one row"),
+    ("r_quantile", NONE, None, {}, "an empty sample has no quantile: take at least one row"),
+    ("r_mean_vector", np.ones((0, 3)), None, {}, "empty"),
+    ("r_coreset", np.ones((0, 2)), None, {}, "an empty sample has no coreset: give at least one row"),
+    ("rstat", NONE, None, {}, "empty"),
+    ("median", NONE, None, {}, "an empty sample has no median: take at least one example"),
+    ("mean", NONE, None, {}, "an empty sample has no mean"),
+    ("optimal_coin", NONE, None, {}, "an empty sample decides nothing: take at least one flip"),
+    ("optimal_coin", [0, 1, 2], None, {}, "a row is 2, and a flip is 0 or 1: give a source such as bernoulli"),
+]
+
 # Those whose output depends on the rows as a set alone: parameters, and how many rows are given in two orders.
 BLIND: dict[str, tuple[dict[str, Any], int]] = {
     "rstat": ({"tau": 0.2, "rho": 0.5, "delta": 0.1}, 60),

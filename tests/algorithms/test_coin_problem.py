@@ -387,8 +387,6 @@ def test_heads_are_counted_in_rows_of_any_kind(rows: list[Any]) -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: heads_among(np.array([])), "an empty sample decides nothing"),
-        (lambda: heads_among(np.array([0, 1, 2])), "a row is 2, and a flip is 0 or 1"),
         (lambda: optimal_coin(np.ones(10), KnownRandomness(0.5)), "m=10 must be at least 59"),  # type: ignore[arg-type]
         (lambda: lemma_bound(100, 0.25), r"tau=0.25 must be in \(0, 1/4\)"),
         (lambda: lemma_bound(0, 0.1), "m=0 must be an integer"),

@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conformance import BAD, BLIND, EXACT, HARD, ORACLES, ROWS, SETTINGS, TWINS, Exact, Judged, cells, given
+from conformance import BAD, BLIND, EXACT, HARD, ORACLES, REFUSED, ROWS, SETTINGS, TWINS, Exact, Judged, cells, given
 from support.exact import check_frequency
 
 import auditor
 from auditor.lookup import registered_subjects
 from auditor.questions.integrated import FINISHES
 from auditor.randomness import from_key, root_key
+from auditor.sources.law import Law
+from auditor.sources.sample import CountSample, RowSample, Sample
 from auditor.sources.source import load_source
 from auditor.subjects.subject import load_subject
 from auditor.values import same
@@ -82,6 +84,31 @@ def test_bad_parameters_get_name_value_range_and_cure(name: str, params: str, wo
 
 def few_rows(name: str, params: dict[str, Any] | None = None, size: int = 4, seed: int = 0) -> Any:
     return load_source(load_subject(name, params).source).draw(from_key(root_key(seed).child("rows")), size)
+
+
+def as_rows(rows: Any, size: int) -> Sample:
+    """Repeat the rows in turn: `size` of them."""
+    if isinstance(rows, tuple):
+        return RowSample(tuple(np.resize(part, (size, *np.shape(part)[1:])) for part in rows))
+    return RowSample(np.resize(rows, (size, *np.shape(rows)[1:])))
+
+
+def as_counts(rows: Any, size: int) -> Sample:
+    values = tuple(map(np.asarray, rows)) if isinstance(rows, tuple) else np.asarray(rows)
+    count = len(values[0] if isinstance(values, tuple) else values)
+    return CountSample(Law(values, np.full(count, 1 / count)), size, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(("name", "rows", "size", "params", "words"), REFUSED)
+def test_rows_that_break_a_premise_are_refused(
+    name: str, rows: Any, size: int | None, params: dict[str, Any], words: str
+) -> None:
+    """As rows and as counts, whatever their mean is."""
+    given_rows = rows if isinstance(rows, tuple) else np.array(rows)
+    samples = [given_rows] if size is None else [as_rows(given_rows, size), as_counts(given_rows, size)]
+    for sample in samples:
+        with pytest.raises(ValueError, match=words):
+            load_subject(name).fn(sample, from_key(root_key(0)), **params)
 
 
 # What its oracle says.

@@ -35,8 +35,6 @@ def test_every_control_does_what_it_says() -> None:
 
 def test_what_controls_cannot_use_is_refused() -> None:
     half: Any = KnownRandomness(0.5)
-    with pytest.raises(ValueError, match="an empty sample has no mean"):
-        controls.mean(np.zeros(0), half)
     for q in (-0.1, 1.1):
         with pytest.raises(ValueError, match=rf"q={q} must be in \[0, 1\]"):
             controls.mixed(np.ones(1), half, q=q)

@@ -254,18 +254,6 @@ def test_rows_and_counts_agree_on_what_is_learnt() -> None:
     check_one_law(*outputs, alarm=1e-6)
 
 
-def test_bad_rows_get_a_word() -> None:
-    r = from_key(root_key(0))
-    with pytest.raises(ValueError, match="all zeros"):
-        r_halfspace_boxes((np.zeros((2, 3)), np.ones(2)), r)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="a label is 0, and must be -1 or"):
-        r_halfspace_boxes((np.ones((2, 3)), np.array([0, 1])), r)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="no labels"):
-        r_halfspace_boxes(np.ones((2, 3)), r)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="d=3 must be the rows' dimension, which is 2"):
-        r_halfspace_boxes((np.ones((2, 2)), np.ones(2)), r)  # type: ignore[arg-type]
-
-
 def test_a_hypothesis_is_a_value() -> None:
     h = Halfspace((3.0, 4.0))
     assert h == Halfspace((3, 4))

@@ -128,8 +128,6 @@ def test_the_plain_median_is_a_row_and_accurate_but_not_reproducible() -> None:
     assert median(np.array([3, 1, 2]), r) == 2
     assert median(np.array([0.25, 0.75, 0.5, 9.0]), r) == 0.5  # of an even number the last is left out
     assert median(np.array(["b", "c", "a"]), r) == "b"
-    with pytest.raises(ValueError, match="an empty sample has no median"):
-        median(np.array([]), r)
     record = auditor.audit(median, fixed=200, confidence=1 - ALPHA)
     assert record.accuracy is not None
     print(f"{record.mismatches} mismatches, {record.accuracy.failures} inaccurate of {record.pairs}, delta 0.05")

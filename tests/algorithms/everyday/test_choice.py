@@ -25,7 +25,6 @@ from algorithms.everyday.choice import (
     least_by_frontier,
     least_by_lemma,
     mean_regret,
-    mean_scores,
     plain_size,
     promise,
     r_choice,
@@ -260,13 +259,6 @@ def test_what_is_better_is_chosen_and_names_are_columns() -> None:
     assert {r_choice(rows, from_key(root_key(i))) for i in range(50)} == {1, 3}
     assert {r_top_choice(rows, from_key(root_key(i)), top=2) for i in range(50)} == {(1, 3)}
     assert {r_choice(rows, from_key(root_key(i)), tau=0.01) for i in range(50)} == {1}
-
-
-def test_rows_that_are_no_scores_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"a row has 3 scores, and candidates=4: give each candidate a column"):
-        mean_scores(np.ones((5, 3)), candidates=4)
-    with pytest.raises(ValueError, match=r"a row of scores has 1.5, outside \[0, 1\]: scale"):
-        mean_scores(np.full((5, 2), 1.5), candidates=2)
 
 
 # What it is for: the examples of docs/repair.md.

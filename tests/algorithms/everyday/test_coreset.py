@@ -303,8 +303,3 @@ def test_a_leaf_without_weight_is_left_out() -> None:
     found = [r_coreset(rows, from_key(root_key(seed)), d=1) for seed in range(100)]
     assert {len(one.points) for one in found} == {1, 2}
     assert all((one.weights > 0).all() and len(one.points) == len(one.sides) == len(one.weights) for one in found)
-
-
-def test_an_empty_sample_is_refused() -> None:
-    with pytest.raises(ValueError, match="an empty sample has no coreset"):
-        r_coreset(np.zeros((0, 2)), from_key(root_key(0)))

@@ -161,10 +161,3 @@ def test_the_coins_bound_is_that_of_the_best_half() -> None:
     from algorithms.everyday.coin_test import least_between
 
     assert sizes.least_by_a_coin(1000, 8, 0.25, 0.05) == least_between(1000, 0.375, 0.625, 0.05)
-
-
-def test_rows_that_are_no_values_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"a row is 6, and must be in 0 .. 5"):
-        distance(np.array([1, 6]), null=LOADED)
-    with pytest.raises(ValueError, match="1 rows say nothing"):
-        distance(np.array([1]), null=LOADED)

@@ -159,8 +159,3 @@ def test_what_is_rounded_is_a_median_of_means_or_a_clipped_mean(seed: int) -> No
     reach = by_clipping(**DEFAULTS).reach
     about = clipped_mean(100 * rows + 7, **DEFAULTS, centre=7.0)
     assert about == pytest.approx(np.clip(100 * rows, -reach, reach).mean(axis=0) + 7)
-
-
-def test_too_few_rows_get_a_sentence() -> None:
-    with pytest.raises(ValueError, match="3 rows are fewer than the 5 groups of these parameters: take at least 5"):
-        r_mean_vector_heavy(np.ones((3, 2)), from_key(root_key(0)))  # type: ignore[arg-type]

@@ -288,12 +288,5 @@ def test_the_lower_bounds_are_below_the_truth_and_those_of_the_coin() -> None:
     assert frontier < mean_laws.coins_rho(7770, FAIR, PLAN.width)
 
 
-def test_bad_rows_get_a_word() -> None:
-    r = from_key(root_key(0))
-    with pytest.raises(ValueError, match="d=3 must be the rows' dimension, which is 2"):
-        r_mean_vector(np.ones((4, 2)), r)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="the mean of coordinate 1 is no number: drop or fill"):
-        r_mean_vector(np.array([[1.0, math.nan, 2.0]]), r)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="empty"):
-        r_mean_vector(np.ones((0, 3)), r)  # type: ignore[arg-type]
-    assert r_mean_vector(np.array([0.5, 0.7]), r, d=1).shape == (1,)  # type: ignore[arg-type]
+def test_numbers_are_vectors_of_one_dimension() -> None:
+    assert r_mean_vector(np.array([0.5, 0.7]), from_key(root_key(0)), d=1).shape == (1,)  # type: ignore[arg-type]

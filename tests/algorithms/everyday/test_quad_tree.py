@@ -106,6 +106,4 @@ def test_points_outside_the_box_or_of_another_dimension_are_refused() -> None:
     for outside in (-0.1, 1.5, np.nan):
         with pytest.raises(ValueError, match=rf"a point has {outside}, outside \[0, 1\]: (scale|drop)"):
             codes_of([[0.5, outside]], np.zeros(2), 3)
-    with pytest.raises(ValueError, match=r"d=2 must be the number of coordinates, and a row has 1: give d=1"):
-        codes_of([0.5], np.zeros(2), 3)
     assert codes_of([[1.0]], np.array([1 - 2**-53]), 3).tolist() == [7]  # where 1 + shift is rounded to 2
