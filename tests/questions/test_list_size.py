@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
 import shlex
-import xml.etree.ElementTree
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
@@ -25,11 +23,9 @@ from algorithms.controls import first_bit
 from auditor.cli.command_line import run
 from auditor.errors import BadValue, UsageError
 from auditor.flow.ledger import read_history
-from auditor.flow.record import read_record, to_json
+from auditor.flow.record import read_record
 from auditor.questions.list_size.inquiry import Runs
 from auditor.questions.list_size.misses import Misses, runs_to_name
-from auditor.report.formats.ci import junit
-from auditor.report.formats.markdown import markdown
 from auditor.report.history import counts_of
 from auditor.report.terminal import as_text
 from auditor.statistics.gate import Gate
@@ -324,22 +320,6 @@ def test_a_replay_names_its_input(
     assert (found.output, words in found.replay) == ("42", True)
     assert run(shlex.split(found.replay)[3:]) == 0
     assert "42" in capsys.readouterr().out.split()
-
-
-def test_a_record_is_the_same_from_its_file_and_in_every_format(tmp_path: Path) -> None:
-    record = audit(list_size=2, eta=0.1)
-    file = tmp_path / "record.json"
-    file.write_bytes(to_json(record))
-    again = read_record(file)
-    for one in (record, again):
-        assert "outside their 2 most frequent outputs" in as_text(one)
-        assert "that is not on it" in as_text(one)
-    assert as_text(record) == as_text(again)
-    assert "outside their 2 most frequent outputs" in markdown([record], 0.95)
-    assert xml.etree.ElementTree.fromstring(junit([record], 0.95)).find(".//failure") is not None
-    document = json.loads(to_json(record))
-    assert document["answer"]["question"] == "list_size"
-    assert document["asked"]["list_size"] == 2
 
 
 def test_the_options_choose_it_in_python_and_at_the_shell(tmp_path: Path) -> None:

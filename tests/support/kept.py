@@ -7,6 +7,7 @@ tests/questions/test_kept_words.py` writes the texts anew: read what changed in 
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -19,8 +20,9 @@ import msgspec
 from auditor.engine.engine import RunOptions
 from auditor.errors import AuditorError
 from auditor.flow.question import find_question
-from auditor.flow.record import Record
+from auditor.flow.record import Record, as_record, to_json
 from auditor.flow.run import Run, Silent, Spent
+from auditor.report.terminal import as_text
 from auditor.trials.cell import make_bench
 from auditor.trials.trial import Bench, Trial
 from support.requests import case_of_first, request_of
@@ -148,8 +150,13 @@ def _outcome(request: Any, made: Made | None, stop: int) -> Iterator[str]:
     yield written("verdict", verdict)
     record = run.record(request, verdict)
     yield of_record(record)
-    yield from (written("part", part) for part in (asked.title(record), *asked.parts(record)) if part)
-    yield from (written("picture", part) for part in (asked.bars(record), asked.chart(record)) if part)
+    parts = [asked.title(record), *asked.parts(record), asked.bars(record), asked.chart(record)]
+    yield from (written("part", part) for part in parts if part)
+    document = json.loads(to_json(record))
+    read = as_record(document)  # it is reported as what was made here
+    assert json.loads(to_json(read)) == document
+    assert [asked.title(read), *asked.parts(read), asked.bars(read), asked.chart(read)] == parts
+    assert as_text(read) == as_text(record)
     inquiry.close()
 
 
