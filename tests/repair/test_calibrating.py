@@ -14,8 +14,7 @@ from scipy.stats import norm
 from support.exact import check_audited
 
 import auditor
-from auditor import Sample, repair
-from auditor.questions.repair.settings import read_setting
+from auditor import repair
 from auditor.randomness import from_key, root_key
 from auditor.repair import conformal, rounded_up
 
@@ -56,13 +55,6 @@ def test_no_conversion_to_float_takes_it_below(x: Any) -> None:
 def test_integer_scores_beyond_floats_are_not_undercut() -> None:
     rows = np.arange(2**53 + 1, 2**53 + 1 + 99 * 2, 2)
     assert int(conformal(itself, 0.1, 1024.0).core(rows, from_key(root_key(0)))) >= int(rows[89])
-
-
-def test_what_a_limit_grows_by_is_uniform() -> None:
-    """Kolmogorov's distance of 1,000 r from the uniform law is above 0.085 with probability at most 2 exp(-14.4)."""
-    learner = rounded_up(itself, 2.0)
-    grown = np.sort([learner(0.123, seed) - 0.123 for seed in range(1000)]) / 2
-    assert np.abs(grown - (np.arange(1000) + 0.5) / 1000).max() <= 0.085
 
 
 def test_what_is_claimed_holds_and_rows_buy_it() -> None:
@@ -150,14 +142,3 @@ def test_scores_of_a_model_that_was_fitted_to_other_rows() -> None:
         calibration, (x, y) = (fresh[0][1:], fresh[1][1:]), (fresh[0][:1], fresh[1][:1])
         covered += float(np.abs(y - model.predict(x))[0]) <= conformal(residuals, 0.1, 0.5)(calibration, i)
     assert covered >= 300 * 0.81
-
-
-def test_they_are_wrappers_as_all_others_are() -> None:
-    def of_sample(sample: Sample, r: Any) -> Any:
-        return sample.rows()
-
-    assert repr(conformal(of_sample, "1/10", 0.5)).startswith("conformal(")
-    assert repr(rounded_up(mean, 0.5)) == "rounded_up(mean, width=0.5)"
-    assert conformal(of_sample, 0.1, 0.5)(np.arange(100.0), 7) >= 90
-    wrapped = read_setting("conformal(a=0.1, width=0.5)").wrap(itself)
-    assert repr(wrapped) == "conformal(itself, a=0.1, width=0.5)"

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import itertools
 import math
 from collections import Counter
 from typing import Any, ClassVar
@@ -11,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 from scipy.stats import binom, multinomial
-from support.exact import check_audited
+from support.exact import check_audited, last_apart
 
 from auditor import AuditorError
 from auditor.randomness import from_key, root_key
 from auditor.repair import chosen
 from auditor.repair.choosing import candidates_of
+from auditor.repair.mechanisms.gumbel import law_mismatch
 
 tables = st.dictionaries(st.sampled_from("abcdef"), st.floats(-2, 2), min_size=2)
 
@@ -27,18 +27,6 @@ def itself(sample, r):
 
 def shares(sample, r, *, values=2):
     return {f"value {x}": float(np.mean(sample == x)) for x in range(values)}
-
-
-@pytest.mark.usefixtures("no_second_process", "few_finishes")
-def test_the_audited_rho_of_two_candidates_holds_the_exact_one() -> None:
-    """Shares of 0 and of 1 among n flips part as two logistic numbers do: a sum over two binomials, which the mean of m
-    is exactly, and an audit of few pairs but for 1e-6."""
-    n, p, strength = 20, 0.45, 6.0
-    mass, up = binom.pmf(np.arange(n + 1), n, p), expit(strength * (2 * np.arange(n + 1) / n - 1))
-    truth = float(mass @ np.abs(up[:, None] - up) @ mass)
-    learner = chosen(shares, strength)
-    assert mean_mismatch(learner, [np.repeat([1, 0], [k, n - k]) for k in range(n + 1)], mass) == pytest.approx(truth)
-    check_audited(learner, "bernoulli(0.45)", n, truth)
 
 
 def mean_mismatch(learner: Any, samples: list[Any], mass: Any, **params: Any) -> float:
@@ -65,13 +53,6 @@ def test_the_audited_rho_of_three_candidates_holds_the_exact_one() -> None:
     check_audited(learner, source, n, truth, params={"values": 3})
 
 
-def test_the_price_is_at_most_the_logarithm_of_the_candidates() -> None:
-    """The exact expected score under the choice's law, softmax."""
-    for scores in ([0.0, 0.0, 0.0], [1.0, 0.9, 0.0], [1.0, 0.0, 0.0]):
-        weights = np.exp(5.0 * np.array(scores))
-        assert max(scores) - weights / weights.sum() @ scores <= math.log(3) / 5.0
-
-
 def test_what_is_claimed_holds_at_the_size_that_is_asked_for() -> None:
     """Two shares of flips, deviation 1/2, exactly."""
     learner = chosen(shares, 4.0)
@@ -96,29 +77,11 @@ def test_what_is_claimed_of_a_range_holds_for_every_pair_of_scores(left: Any, ri
         spread = float(np.ptp([first[name] - second[name] for name in names]))
         learner = chosen(itself, 2.0, top=top)
         cores = (learner.core(side, from_key(root_key(0))) for side in (first, second))
-        bound = top_exactly(first, second, 2.0, top)
-        assert bound <= (learner.claimed(spread) if spread else 0.0) + 1e-9
-        assert bound <= learner.mismatch(*cores) + 1e-9
-
-
-def top_exactly(first: Any, second: Any, strength: float, top: int) -> float:
-    """How likely the top k differ, exactly where k is 1 or leaves one out; 0 else.
-
-    Who is left out is the last to arrive in a race: i is in both with probability E prod_j (1 - exp(-c_j E)),
-    c_j = min(x_j / x_i, y_j / y_i), which is a sum over subsets of the others.
-    """
-    x, y = (np.exp(strength * np.array([*side.values()])) for side in (first, second))
-    if top not in (1, len(x) - 1):
-        return 0.0
-    same = 0.0
-    for i in range(len(x)):
-        ratios = np.delete([x / x[i], y / y[i]], i, axis=1)
-        if top == 1:
-            same += 1 / (1 + ratios.max(axis=0).sum())
-        else:
-            parts = (s for k in range(len(x)) for s in itertools.combinations(ratios.min(axis=0), k))
-            same += sum((-1) ** len(s) / (1 + sum(s)) for s in parts)
-    return 1 - same
+        if top in (1, len(names) - 1):  # whose laws are known
+            x, y = (np.exp(2.0 * np.array([*side.values()])) for side in (first, second))
+            exact = float(law_mismatch(np.log(x), np.log(y))) if top == 1 else last_apart(x, y)
+            assert exact <= (learner.claimed(spread) if spread else 0.0) + 1e-9
+            assert exact <= learner.mismatch(*cores) + 1e-9
 
 
 def test_select_k_best_is_chosen_by_its_scores() -> None:

@@ -25,6 +25,7 @@ from support.exact import check_frequency, finished_apart
 import auditor
 from auditor import AuditorError, Randomness, Sample, repair, subject
 from auditor.errors import BadValue, NotComparable
+from auditor.questions.repair.settings import read_setting
 from auditor.randomness import as_randomness, from_key, key_of, root_key
 from auditor.repair import agreed, aligned, chosen, conformal, rounded, rounded_up, significant, thresholded, voted
 from auditor.repair.agreeing import leader
@@ -159,6 +160,7 @@ WRAPPED: dict[str, Callable[[Any], Any]] = {
     "rounded": lambda learner: rounded(learner, 0.3),
     "rounded_up": lambda learner: rounded_up(learner, 0.3),
     "thresholded": lambda learner: thresholded(learner, -0.2, 0.2),
+    "conformal": lambda learner: read_setting("conformal(a=0.1, width=0.5)").wrap(learner),
     "agreed": lambda learner: agreed(learner, 5),
     "sorted_rows": repair.sorted_rows,
     "single_thread": repair.single_thread,
@@ -167,11 +169,12 @@ WRAPPED: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", WRAPPED)
 def test_a_run_is_its_core_finished(name: str) -> None:
-    wrapper, rows, r = WRAPPED[name](mean), np.linspace(-1, 1.1, 40), from_key(root_key(3))
+    learner = mean if name != "conformal" else lambda sample, r, *, plus=0.0: sample + plus
+    wrapper, rows, r = WRAPPED[name](learner), np.linspace(-1, 1.1, 40), from_key(root_key(3))
     core = wrapper.core(rows, r.child("core"), plus=0.1)
     assert same(wrapper(rows, r, plus=0.1), wrapper.finish(core, r.child("finish")))
     assert same(wrapper(rows, r), wrapper(rows, 3))
-    assert repr(wrapper).startswith(f"{name}(mean")
+    assert repr(wrapper).startswith(f"{name}({'mean' if learner is mean else ''}")
 
 
 def test_the_learner_gets_r_and_the_sample_as_it_asks_for_them() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import combinations, permutations
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 from scipy.stats import kstest
-from support.exact import check_frequency
+from support.exact import check_frequency, last_apart
 
 from auditor import AuditorError
 from auditor.randomness import from_key, root_key
@@ -141,15 +141,6 @@ def test_nothing_to_choose_from_gets_a_sentence() -> None:
     for empty in ({}, {"a": -math.inf}):
         with pytest.raises(AuditorError, match=r"none of \d candidates has a score above -inf"):
             choose(empty, 1.0, from_key(root_key(0)))
-
-
-def last_apart(x: Any, y: Any) -> float:
-    """How likely all but one of the candidates differ as sets: who arrives last, by inclusion and exclusion."""
-    same = 0.0
-    for i in range(len(x)):
-        c = np.delete(np.minimum(x / x[i], y / y[i]), i)
-        same += sum((-1) ** k / (1 + sum(s)) for k in range(len(c) + 1) for s in combinations(c, k))
-    return 1 - same
 
 
 @given(st.lists(st.tuples(st.floats(-2, 2), st.floats(-1, 1)), min_size=2, max_size=5), st.floats(0.001, 1))
