@@ -79,14 +79,10 @@ def price(folder: Path, name: str, source: str | None = None, **options: Any) ->
     return answer(make_request("price", f"{folder}/known.py:{name}", source, {"jobs": 1, **options}, texts=texts))
 
 
-def told(record: Record) -> PriceAnswer:
-    return answer_of(record)
-
-
 def test_both_brackets_hold_the_sizes_that_are_known(folder: Path) -> None:
     """rho <= 0.2 from 50 rows on, inaccurate <= 0.05 from 80. False alarm 1e-6 by the confidence."""
     found = price(folder, "known", confidence=1 - 1e-6, pairs=10_000)
-    rho, accuracy = told(found).asked
+    rho, accuracy = answer_of(found).asked
     assert (rho.claim, rho.limit, accuracy.claim, accuracy.limit) == ("reproducible", 0.2, "accurate", 0.05)
     assert rho.low is not None
     assert rho.high is not None
@@ -95,9 +91,9 @@ def test_both_brackets_hold_the_sizes_that_are_known(folder: Path) -> None:
     assert accuracy.low is not None
     assert accuracy.high is not None
     assert accuracy.low < 80 <= accuracy.high
-    assert (told(found).plain, told(found).promised, found.findings) == (50, 1000, [])
-    assert 20 <= told(found).bounds["limit"] <= 21  # 4 / size <= 0.2
-    assert "silent" not in told(found).bounds
+    assert (answer_of(found).plain, answer_of(found).promised, found.findings) == (50, 1000, [])
+    assert 20 <= answer_of(found).bounds["limit"] <= 21  # 4 / size <= 0.2
+    assert "silent" not in answer_of(found).bounds
     assert sum(row.pairs for row in found.cells) == found.pairs
     assert (found.pairs or 0) <= found.budget
     assert [(one.low, one.high) for one in found.measures] == [
@@ -118,7 +114,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Record:
 
 
 def test_rows_are_in_order_and_say_what_they_are(found: Record) -> None:
-    named = [what for what, _, _ in rows_of(told(found), found.theorem)]
+    named = [what for what, _, _ in rows_of(answer_of(found), found.theorem)]
     assert named[0] == "limit: on the worst source none can do with less"
     assert named[1].startswith("plain")
     assert named[-1] == "Theorem X asks for"
@@ -129,27 +125,10 @@ def test_rows_are_in_order_and_say_what_they_are(found: Record) -> None:
     assert as_text(read) == as_text(found)
 
 
-def test_a_theorem_whose_size_is_too_small_is_said(command: Any, folder: Path) -> None:
-    code, out, _ = command("price", "known.py:bold", "--pairs", "1200", "--json", "bold.json", cwd=folder)
-    found = read_record(folder / "bold.json")
-    assert (code, found.verdict, [finding.kind for finding in found.findings]) == (1, "fail", ["above-promise"])
-    assert "promises it at 20" in " ".join(out.split())
-    assert "Theorem Y promises it at 20" in found.findings[0].message
-
-
-def test_what_no_size_mends_has_no_upper_end(folder: Path) -> None:
-    found = price(folder, "never", "norm", pairs=600)
-    (one,) = told(found).asked
-    assert one.high is None
-    assert one.low is not None
-    assert one.low >= 1000
-    assert (found.verdict, found.exit_code, found.measures) == ("inconclusive", 3, [])
-
-
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_size_that_does_not_run_is_no_measurement_above_one_that_does(folder: Path, jobs: int) -> None:
     found = price(folder, "edge", pairs=2000, jobs=jobs)
-    (one,) = told(found).asked
+    (one,) = answer_of(found).asked
     assert (one.low or 0) <= 1
     assert [finding.kind for finding in found.findings] == ["refused"]
     assert "no more than 20 rows" in found.findings[0].message
@@ -157,7 +136,7 @@ def test_a_size_that_does_not_run_is_no_measurement_above_one_that_does(folder: 
 
 def test_a_size_that_a_subject_does_not_have_ends_the_search_there(folder: Path) -> None:
     """Its declared size refuses what is more than twice the theorem's; no size of the others is reproducible."""
-    (one,) = told(price(folder, "within", pairs=2000)).asked
+    (one,) = answer_of(price(folder, "within", pairs=2000)).asked
     assert one.high is None
     assert one.low is not None
     assert 20 <= one.low <= 40
@@ -179,23 +158,13 @@ def test_a_subject_that_draws_what_its_theorem_asks_is_scaled() -> None:
     """rHeavyHitters takes 3e9 rows by its lemma and a few hundred in truth; rho is 2 x 1e9 smaller there."""
     target = "algorithms.heavy_hitters:r_heavy_hitters"
     found = auditor.ask("price", target, rho=0.3, pairs=800, confidence=0.99)
-    promised = told(found).promised
+    promised = answer_of(found).promised
     assert promised is not None
     assert promised > 10**8
-    rho = told(found).asked[0]
+    rho = answer_of(found).asked[0]
     assert rho.high is not None
     assert rho.high < 10**5
     assert all(row.size >= 20 for row in found.cells), "the candidates are never scaled away"
-
-
-def test_functions_are_taken_as_they_are() -> None:
-    def falls(sample: Any, r: np.random.Generator) -> float:
-        return float(sample[0]) if r.random() < 10 / len(sample) else 0.0
-
-    found = auditor.ask("price", falls, lambda rng, size: rng.normal(size=size), rho=0.2, pairs=2000)
-    (one,) = told(found).asked
-    assert one.high is not None
-    assert (one.low or 0) < 50 <= one.high
 
 
 def differ(inquiry: PriceInquiry, rho: Any, rng: np.random.Generator, *, most: int = 10**9) -> int:
@@ -274,30 +243,32 @@ def test_a_bracket_as_text(low: int | None, high: int | None, text: str) -> None
     assert size_text(low, high) == text
 
 
-@pytest.mark.parametrize("columns", [40, pytest.param(120, marks=pytest.mark.nightly)])
-def test_the_command_fits_its_terminal(command: Any, folder: Path, columns: int) -> None:
-    words = ("price", "known.py:known", "--pairs", "2500", "--json", "price.json")
-    code, out, err = command(*words, cwd=folder, columns=columns)
-    assert code == 0, err
-    assert max(map(len, out.splitlines())) <= columns
-    assert "PRICE  known.py:known" in out
-    assert json.loads((folder / "price.json").read_text())["target"] == 0.2
-
-
 @pytest.mark.parametrize(
-    ("arguments", "code", "complaint"),
+    ("words", "code", "verdict", "complaint"),
     [
-        (
-            ["known.py:never", "--source", "norm", "--pairs", "600"],
-            3,
-            "No size up to 64,000 was shown to be reproducible",
-        ),
-        (["known.py:never"], 2, "declares no source"),
-        (["known.py:nobody"], 2, "nobody"),
+        (["known", "--pairs", "2500"], 0, "pass", "PRICE known.py:known"),
+        (["bold", "--pairs", "1200"], 1, "fail", "Theorem Y promises it at 20"),
+        (["never"], 2, None, "declares no source"),
+        (["nobody"], 2, None, "nobody"),
+        (["never", "--source", "norm", "--pairs", "600"], 3, "inconclusive", "No size up to 64,000 was shown"),
     ],
 )
-def test_exit_codes(command: Any, folder: Path, arguments: list[str], code: int, complaint: str) -> None:
-    found, out, err = command("price", *arguments, cwd=folder)
+def test_exit_codes(
+    command: Any, folder: Path, words: list[str], code: int, verdict: str | None, complaint: str
+) -> None:
+    name, *options = words
+    found, out, err = command("price", f"known.py:{name}", *options, "--json", "price.json", cwd=folder, columns=40)
     assert found == code
+    assert max(map(len, out.splitlines()), default=0) <= 40
     assert complaint in re.sub(r"\s+", " ", out + err)
     assert "Traceback" not in err
+    if verdict is None:
+        return
+    record = read_record(folder / "price.json")
+    (one, *_) = answer_of(record).asked
+    assert record.verdict == verdict
+    assert [finding.kind for finding in record.findings] == (["above-promise"] if verdict == "fail" else [])
+    if verdict == "inconclusive":  # no size mends it, so there is no upper end
+        assert (one.high, record.measures) == (None, [])
+        assert one.low is not None
+        assert one.low >= 1000
