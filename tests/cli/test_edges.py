@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import logging
 import os
 import re
 import tomllib
@@ -937,3 +938,19 @@ def test_which_report_leaves_a_session_green() -> None:
     assert not expected(SimpleNamespace(longrepr=None))
     assert expected(SimpleNamespace(longrepr="[XPASS(strict)] why"))
     assert expected(SimpleNamespace(longrepr=None, wasxfail=""))
+
+
+def test_an_item_is_reported_where_its_learner_begins() -> None:
+    item: Any = SimpleNamespace(obj=constant, nodeid="a.py::Some::constant")
+    code = constant.__code__
+    assert pytest_plugin.AuditItem.reportinfo(item) == (code.co_filename, code.co_firstlineno - 1, "Some.constant")
+
+
+def test_logs_are_filtered_while_a_learner_runs_and_not_after() -> None:
+    handler = logging.Handler()
+    plugin = SimpleNamespace(log_cli_handler=handler)
+    for found, filters in ((plugin, 1), (None, 0)):
+        config: Any = SimpleNamespace(pluginmanager=SimpleNamespace(get_plugin=lambda name, found=found: found))
+        with pytest_plugin._logs_shown_harmless(config):
+            assert len(handler.filters) == filters
+        assert handler.filters == []

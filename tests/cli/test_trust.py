@@ -174,6 +174,14 @@ def test_what_a_reader_sees_in_a_record_is_what_is_run(
     assert re.search(f"(its|the record's) {next(iter(changes))} is .*, and its (case has|cells have)", err)
 
 
+def test_options_that_ask_for_another_case_than_the_record_has_are_refused(
+    record: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert replay(record(randomness="int"), "--trust") == 2
+    err = " ".join(capsys.readouterr().err.split())
+    assert "what the record asked for and what would run now differ in --randomness: Generator and int" in err
+
+
 @pytest.mark.parametrize(
     "changes",
     [

@@ -89,7 +89,10 @@ def test_a_slice_of_the_theorems_writes_its_reports_and_makes_them_again(
 ) -> None:
     documents = []
     for name in ("one", "two"):
-        assert run(["theorems", "--only", "Lemma 3.3", "--reports", str(tmp_path / name)]) == 0
+        page = tmp_path / f"{name}.html"
+        words = ["theorems", "--only", "Lemma 3.3", "--reports", str(tmp_path / name), "--html", str(page)]
+        assert run(words) == 0
+        assert "1 of 1 audits ended as expected" in page.read_text()
         (document,) = json.loads((tmp_path / name / "theorems.json").read_text())
         del document["cost"], document["cells"][0]["seconds"]
         documents.append(document)
