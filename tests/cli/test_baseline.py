@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from auditor.case import Case
 from auditor.cli.baseline import HEAD, Baseline, Block, read_baseline
-from auditor.errors import UsageError
 
 Command = Callable[..., tuple[int, str, str]]
 LEARNERS = """
@@ -197,13 +196,6 @@ def test_an_update_needs_a_place_that_can_be_written(project: Path, command: Com
     assert (code, "--update-baseline needs to know where: give --baseline FILE" in err) == (2, True)
 
 
-def test_what_cannot_be_put_in_its_place_leaves_nothing_beside_it(tmp_path: Path) -> None:
-    (tmp_path / "b.toml").mkdir()  # no file can take the place of a folder
-    with pytest.raises(UsageError, match="cannot write the baseline"):
-        Baseline(str(tmp_path / "b.toml")).write()
-    assert [one.name for one in tmp_path.iterdir()] == ["b.toml"]
-
-
 def test_what_raises_keeps_its_block(project: Path, command: Command) -> None:
     made = Baseline("b").updated([block("rough_learners.py:rough", source="rough_learners.py:rows", size=2)], [])
     (project / "kept" / "baseline.toml").write_text(made.text())
@@ -287,39 +279,3 @@ def test_any_text_comes_back_as_it_was(target: str, source: str, params: dict[st
     text = Baseline("b").updated([made], []).text()
     (read,) = tomllib.loads(text)["subject"]
     assert Block.read(read) == made
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("[[subject]", "cannot be understood: .*; mend it, or make a new one"),
-        ("[other]", r"it has other, and a baseline has \[\[subject\]\] alone"),
-        ("[[subject]]\ntarget = 1", "cannot be understood: Expected `str`, got `int` - at `.*target`"),
-        ("[[subject]]\npears = 1", "cannot be understood: Object contains unknown field `pears`"),
-        (OTHERS.replace("mismatches = 1", "mismatches = 11", 1), "mismatches = 11 of pairs = 10 cannot be"),
-        (OTHERS.replace("mismatches = 1", "mismatches = -1", 1), "mismatches = -1 of pairs = 10 cannot be"),
-        (OTHERS.replace("pairs = 10\nmismatches = 1", "pairs = 0\nmismatches = 0", 1), "of pairs = 0 cannot be"),
-        (OTHERS.replace("z:z", "a:b"), "has a:b twice, asked the same"),
-    ],
-)
-@pytest.mark.parametrize("makes", [True, False])
-def test_a_file_that_is_none_is_told_and_never_overwritten(tmp_path: Path, text: str, words: str, makes: bool) -> None:
-    (tmp_path / "b").write_text(text)
-    with pytest.raises(UsageError, match=words):
-        read_baseline(str(tmp_path / "b"), makes=makes)
-
-
-def test_a_file_that_is_no_text_is_told(tmp_path: Path) -> None:
-    (tmp_path / "b").write_bytes(b"\xff")
-    with pytest.raises(UsageError, match="is no TOML: byte 0 is not UTF-8"):
-        read_baseline(str(tmp_path / "b"), makes=True)
-
-
-def test_blocks_in_another_notation_are_read_and_written_in_ours(tmp_path: Path) -> None:
-    inside = 'target = "a:b", source = "norm", size = 1, confidence = 0.9, seed = 0, pairs = 9, mismatches = 1'
-    (tmp_path / "b").write_text(f"subject = [{{ {inside} }}]")
-    new = read_baseline(str(tmp_path / "b"), makes=True)
-    new.write()
-    assert [one for one, _ in read_baseline(str(tmp_path / "b"), makes=False).blocks] == [one for one, _ in new.blocks]
-    assert (tmp_path / "b").read_text().count("[[subject]]") == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["b"]

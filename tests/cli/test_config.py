@@ -93,11 +93,6 @@ SHAKY = r"pyproject.toml, line 13, \[\[tool.auditor.subject\]\] learners_of_gate
         ("confidence", "confidense", r"\[tool.auditor\]: unknown key 'confidense' \(did you mean confidence\?\)"),
         ("rho = 0.2", "roh = 0.2", rf"{STEADY}: unknown key 'roh' \(did you mean rho\?\); it has target, source, "),
         ("size = 3\nrho", 'size = "3"\nrho', rf"{STEADY}: size = '3': Expected `int"),
-        ('reason = "raw floats never agree"', "", rf"{SHAKY}: expect = 'fail' needs a reason"),
-        ('expect = "fail"', 'expect = "maybe"', rf"{SHAKY}: expect = 'maybe' must be one of pass, fail, error"),
-        ("[tool.auditor]", "[tool.auditor", "is no TOML"),
-        ('target = "learners_of_gate.py:steady"', "", r"line 6, \[\[tool.auditor.subject\]\] 1: missing .* `target`"),
-        ("rho = 0.2", 'question = "curv"', rf"{STEADY}: there is no question 'curv' \(did you mean curve\?\)"),
         ("rho = 0.2", 'question = "curve"\nrho = 0.2', rf"{STEADY}: unknown key 'rho'.* vary"),
         ("rho = 0.2", "confidence = 0.9", rf"{STEADY}: unknown key 'confidence'"),
         ("seed = 7", "jobs = true", r"\[tool.auditor\]: jobs = True: Expected `int"),
@@ -109,10 +104,7 @@ def test_mistakes_in_the_file_get_a_sentence(project: Path, old: str, new: str, 
         read_config(project / "pyproject.toml")
 
 
-def test_a_project_without_audits_and_a_missing_file_are_told_apart(project: Path) -> None:
-    (project / "pyproject.toml").write_text("[project]\nname = 'x'\n")
-    with pytest.raises(UsageError, match=r"has no \[\[tool.auditor.subject\]\]"):
-        read_config(project / "pyproject.toml")
+def test_a_missing_file_is_named(project: Path) -> None:
     with pytest.raises(UsageError, match=r"cannot read .*nowhere.toml"):
         read_config(project / "nowhere.toml")
 
@@ -258,16 +250,10 @@ SUBJECT = (
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (b"tool = 5", "has no [[tool.auditor.subject]]"),
         (b"[tool]\nauditor = [1]", "has no [[tool.auditor.subject]]"),
-        (b'[tool.auditor]\nsubject = "x"', "Expected `array`, got `str`"),
-        (b"[tool.auditor]\nsubject = [1, 2]", "Expected `object`, got `int`"),
         (b'[tool.auditor]\nsubject = [{ target = "x" }, 5]', "Expected `object`, got `int`"),
-        (SUBJECT.encode() + b"# \xe9", "is no TOML: byte 110 is not UTF-8"),
         (SUBJECT.encode("utf-16"), "is no TOML: byte 0 is not UTF-8"),
-        (b"a = " + 3000 * b"[" + 3000 * b"]", "nested too deeply"),
         (SUBJECT.replace("3", "9" * 5000).encode(), "is no TOML: Exceeds the limit"),
-        (SUBJECT.replace("3", "0x" + "f" * 5000).encode(), "size is beyond 1e30"),
         (SUBJECT.replace("3", "[0x" + "f" * 5000 + "]").encode(), "Expected `int`, got `array`"),
         (b"[tool.auditor.subject]\ntarget = 'x'", "Expected `array`, got `dict`"),
         (

@@ -680,13 +680,17 @@ def test_a_block_is_found_by_what_was_audited() -> None:
         (TEXT.replace("87", "-1"), " cannot be understood: mismatches = -1 of pairs = 1000 cannot be; mend it"),
         (TEXT.replace("1000", "0").replace("87", "0"), " cannot be understood: mismatches = 0 of pairs = 0 cannot be"),
         ("subject = 3", " cannot be understood: Expected `array`, got `int`"),
+        ("[[subject]", " cannot be understood: Expected ']]' at the end of an array declaration"),
+        ("[[subject]]\ntarget = 1", " cannot be understood: Expected `str`, got `int` - at `$.case.target`"),
+        (f"{TEXT}pears = 1", " cannot be understood: Object contains unknown field `pears` - at `$.case`"),
     ],
     ids=lambda value: str(value)[-40:],
 )
-def test_a_baseline_that_is_wrong_is_refused(tmp_path: Path, text: str, words: str) -> None:
+@pytest.mark.parametrize("makes", [True, False])
+def test_a_baseline_that_is_wrong_is_refused(tmp_path: Path, text: str, words: str, makes: bool) -> None:
     file = tmp_path / "b.toml"
     file.write_text(text)
-    assert refusal(lambda: baseline.read_baseline(str(file), makes=False)).startswith(f"the baseline {file}{words}")
+    assert refusal(lambda: baseline.read_baseline(str(file), makes=makes)).startswith(f"the baseline {file}{words}")
 
 
 def test_a_baseline_that_is_not_there_or_no_text(tmp_path: Path) -> None:

@@ -355,25 +355,6 @@ def test_markdown_of_one_audit_has_verdict_reason_facts_and_the_first_mismatch()
     assert lines[0] == markdown([_with("fail", "pass", subject="a:b")], 0.5).splitlines()[0]
 
 
-@pytest.mark.parametrize(
-    ("verdict", "expect", "title"),
-    [("fail", "fail", "FAIL AS EXPECTED"), ("pass", "fail", "PASS, EXPECTED FAIL"), ("error", "pass", "ERROR")],
-)
-def test_markdown_says_what_was_expected(verdict: str, expect: str, title: str) -> None:
-    assert markdown([_with(verdict, expect, subject="a:b")], 0.95).startswith(f"### {title} `a:b`\n")
-
-
-def test_markdown_of_several_is_a_table_and_tells_only_surprises_in_full() -> None:
-    records = [_with("fail", "fail", subject="a:met"), _with("fail", "pass", subject="a:unmet")]
-    document = markdown(records, 0.9)
-    assert document.startswith("### auditor: 1 of 2 as expected\n")
-    assert len([line for line in document.splitlines() if line.count(" | ") == 7]) == 4
-    assert "All verdicts hold together with 90 % confidence; so do the intervals of rho" in document
-    assert "#### FAIL `a:unmet`" in document
-    assert "#### FAIL `a:met`" not in document
-    assert "5 more did not end as expected." in markdown([failed()] * 25, 0.9)
-
-
 def some_subject(sample: Any, r: Any) -> Any:
     return 1
 
@@ -490,30 +471,6 @@ def test_a_dash_leaves_standard_output_to_one_document(call: Run, target: str, o
     assert "good" in err
     if option == "--junit":
         ElementTree.fromstring(out.encode())
-
-
-@pytest.mark.parametrize("target", ["ci_learners:good", "ci_learners"])
-@pytest.mark.parametrize("file", ["-", "same"])
-def test_two_documents_in_one_place_are_refused(call: Run, target: str, file: str) -> None:
-    code, out, err = call("check", target, "--json", file, "--markdown", file)
-    assert (code, out) == (2, "")
-    assert f"--json and --markdown cannot both be written to {file}" in err
-
-
-@pytest.mark.parametrize("option", ["--junit", "--markdown"])
-@pytest.mark.parametrize("target", ["ci_learners:good", "ci_learners"])
-def test_a_file_that_cannot_be_written_is_found_before_the_audit(call: Run, option: str, target: str) -> None:
-    code, out, err = call("check", target, option, "nowhere/file")
-    assert (code, out) == (2, "")
-    assert f"cannot write {option} nowhere/file: " in err
-    assert "auditing" not in err
-
-
-@pytest.mark.parametrize("option", ["--junit", "--markdown"])
-def test_a_replay_writes_no_report(call: Run, option: str) -> None:
-    code, _, err = call("check", "ci_learners:good", "--replay", "0", option, "file")
-    assert code == 2
-    assert f"{option} and --replay do not go together" in err
 
 
 def test_github_gets_its_summary_whether_or_not_markdown_is_asked_for(
