@@ -166,6 +166,7 @@ def listed(kind: type[msgspec.Struct]) -> Mapping[str, Listed]:
 
 
 def _listed(one: msgspec.structs.FieldInfo) -> Listed:
+    """Return the row of a field, from its annotation."""
     kind, *notes = typing.get_args(one.type) if typing.get_origin(one.type) is Annotated else (one.type,)
     meta = next((note for note in notes if isinstance(note, msgspec.Meta)), msgspec.Meta())
     kinds = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)

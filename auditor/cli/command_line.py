@@ -84,6 +84,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None, held: HeldCommands) -> int:
+    """Run a command; whatever it raises becomes a message and an exit code."""
     from auditor.process.escape import brief
 
     try:

@@ -109,6 +109,7 @@ def _raise(path: Path, mistakes: Sequence[str]) -> None:
 
 
 def _parse(content: bytes, path: Path) -> dict[str, Any]:
+    """Return the document of a TOML file; UsageError with what is wrong."""
     try:
         return tomllib.loads(content.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -186,6 +187,7 @@ def _wrong(table: Mapping[str, Any], known: Mapping[str, Listed], besides: Seque
 
 
 def _unexpected(table: Mapping[str, Any], options: Mapping[str, Listed]) -> Iterator[str]:
+    """Yield what is wrong with the target, the expectation, the reason and the margin of an entry."""
     expect = table.get("expect", "pass")
     if not isinstance(table.get("target"), str):
         yield "missing required field `target`" if "target" not in table else "target must be a text"
@@ -226,6 +228,7 @@ def settle(
 
 
 def _settled(entry: Entry, given: Mapping[str, Any], before: Baseline | None) -> tuple[Request, Inquiry]:
+    """Return the request and the inquiry of an entry; one that must get no worse has the counts of its baseline."""
     if entry.expect != NO_WORSE or entry.question == "compare":
         return _begun(entry, given, entry.expect)
     asked = make_request(entry.question, entry.target, entry.source, given, expected=NO_WORSE).question

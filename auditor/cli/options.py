@@ -97,6 +97,7 @@ def running_options() -> Iterator[click.Option]:
 
 
 def report_options() -> Iterator[click.Option]:
+    """Yield an option for each file that a report can be written to, and --verbose."""
     from auditor.report.formats import FORMATS
 
     for one in FORMATS.values():

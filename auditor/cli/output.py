@@ -132,6 +132,7 @@ def warn(message: str) -> None:
 
 
 def complain(message: str, details: str = "") -> None:
+    """Print an error on standard error, below its details."""
     from rich.text import Text
 
     from auditor.process.escape import brief

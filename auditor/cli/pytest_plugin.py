@@ -135,6 +135,7 @@ def _statement(family: int, shards: int, alpha: float, must_pass: Sequence[bool]
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, name: str, obj: object) -> AuditItem | None:
+    """Return an item for a marked function, else None."""
     # The type and not isinstance: a module may hold proxies that must not be touched outside a request.
     fn: Any = obj.__func__ if type(obj) in (staticmethod, classmethod) else obj  # type: ignore[attr-defined]
     if type(fn) is not FunctionType or not fn.__dict__.get("__test__", True):
@@ -173,6 +174,7 @@ class AuditItem(pytest.Item):
         return code.co_filename, code.co_firstlineno - 1, self.nodeid.partition("::")[2].replace("::", ".")
 
     def runtest(self) -> None:
+        """Audit the learner; fail with the report unless it passes."""
         _audited.add(self.nodeid)
         _import_quietly()
         from auditor.errors import AuditorError
@@ -304,6 +306,7 @@ class _HarmlessLogs(logging.Filter):
 
 @contextlib.contextmanager
 def _logs_shown_harmless(config: pytest.Config) -> Iterator[None]:
+    """Filter what pytest logs at once while a learner runs."""
     handler = getattr(config.pluginmanager.get_plugin("logging-plugin"), "log_cli_handler", None)
     own = _HarmlessLogs()
     if handler is not None:
@@ -350,6 +353,7 @@ def _import_quietly() -> None:
 
 
 def _check_accepted(options: dict[str, Any]) -> None:
+    """Raise UsageError for a keyword of a mark that is no option of an audit."""
     from auditor.errors import UsageError, suggestion
     from auditor.flow.question import check_table
     from auditor.request import as_name

@@ -49,6 +49,7 @@ def _rows(past: Sequence[Past]) -> tuple[list[str], list[list[str]]]:
 
 
 def _row(audit: Past) -> dict[str, str]:
+    """Return the cells of an audit by the names of their columns."""
     record, target = audit.record, audit.plan.get("target")
     first = record.measures[0] if record and record.measures else None
     pairs, mismatches = counts_of(audit)

@@ -87,6 +87,7 @@ class Watching:
         self._bar.stop()
 
     def planned(self, inquiry: Inquiry) -> None:
+        """Say what is asked, and how many runs that takes."""
         self._plan = plan = inquiry.plan
         name = inquiry.cells[0].subject.name
         self._besides = inquiry.besides

@@ -74,6 +74,7 @@ def _common_prefix(names: Sequence[str]) -> str:
 
 
 def _cells(record: Record, name: str) -> Iterator[Text]:
+    """Yield the cells of an audit in the table of a gate."""
     ok = record.is_as_expected
     yield Text("ok" if ok else "NO", style="green" if ok else "bold red")
     yield Text(visible(name))
@@ -120,6 +121,7 @@ def theorems_markdown(records: Sequence[Record], confidence: float) -> str:
 
 
 def _theorem_row(record: Record) -> Iterator[str]:
+    """Yield the cells of an audit in the table of theorems."""
     settings = [(name, value) for name, value in record.settings.items() if value is not None]
     yield record.theorem or ""
     yield record.subject.rpartition(":")[2]

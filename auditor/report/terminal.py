@@ -57,6 +57,7 @@ def show_parts(parts: Iterable[Part], console: Console) -> None:
 
 
 def _stands_apart(part: Part, before: Part | None) -> bool:
+    """True if an empty line goes before a part."""
     if before is None or isinstance(part, Command):
         return False
     if isinstance(part, Words):
@@ -71,6 +72,7 @@ def _stands_apart(part: Part, before: Part | None) -> bool:
 
 
 def _drawn(part: Part, width: int, *, ascii_only: bool) -> Iterator[RenderableType]:
+    """Yield a part as what rich can print."""
     if isinstance(part, Words):
         text = visible(shortened(part.text.strip("\n"), _LONGEST), keep="\n")
         if part.style == "title":

@@ -59,7 +59,7 @@ class Report(NamedTuple):
 
     @property
     def evidence(self) -> list[Part]:
-        """What differs, the first pair that does, what was noticed on the way, and what to try next."""
+        """Return what differs, the first pair that does, what was noticed on the way, and what to try next."""
         return [*self.wobbles, *self.examples, *self.findings, *self.advice]
 
 
@@ -170,6 +170,7 @@ def _bar(record: Record) -> Iterator[Bar]:
 
 
 def _cells(record: Record) -> Iterator[Part]:
+    """Yield a table of the cells, where there are several."""
     if len(record.cells) < 2:
         return
     sure = percent(record.cells[0].confidence)
@@ -241,6 +242,7 @@ def _other_measures(record: Record, verbose: bool) -> list[Row]:
 
 
 def _measured(record: Record, verbose: bool) -> Iterator[Row]:
+    """Yield rows for the target, rho, churn and accuracy."""
     answer = answer_of(record)
     if record.target is not None and not count_trials(record):
         yield "target", exact(record.target)
@@ -263,6 +265,7 @@ def _measured(record: Record, verbose: bool) -> Iterator[Row]:
 
 
 def _rho(record: Record, answer: dict[str, Any], verbose: bool) -> str:
+    """Say how many pairs differ, and the interval of rho."""
     rho = record.rho
     assert rho is not None  # or there is no row of it
     limits, sure = between(rho.low, rho.high, beside=record.target), percent(rho.confidence)
@@ -317,6 +320,7 @@ def _integrated(record: Record, found: dict[str, Any]) -> str:
 
 
 def _accuracy(record: Record, loss: object) -> Row:
+    """Return the row about runs that an oracle found inaccurate, or that a loss found not to generalise."""
     found = record.accuracy
     assert found is not None  # or there is no row of it
     share = f"{between(found.low, found.high, beside=found.allowed)} ({percent(found.confidence)} two-sided)"
@@ -342,6 +346,7 @@ def _sizes(record: Record) -> list[int]:
 
 
 def _sampled(record: Record) -> Iterator[Row]:
+    """Yield rows about the samples and how outputs are compared."""
     sizes = _sizes(record)
     size = f"{sizes[0]:,} to {sizes[-1]:,}" if len(sizes) > 1 else f"{record.size:,}"
     rows = "row" if size == "1" else "rows" if record.sample_kind == "rows" else "rows, as counts,"
@@ -357,6 +362,7 @@ def _sampled(record: Record) -> Iterator[Row]:
 
 
 def _claimed(record: Record) -> Iterator[Row]:
+    """Yield rows about what the author claims, and what was overridden."""
     claimed = "" if record.claimed is None else f"rho {record.claimed:g}"
     if record.theorem:
         scale = 1.0 if record.sample_scale is None or len(_sizes(record)) > 1 else record.sample_scale
@@ -371,6 +377,7 @@ def _claimed(record: Record) -> Iterator[Row]:
 
 
 def _spent(record: Record, is_survey: bool) -> Iterator[Row]:
+    """Yield rows about the budget, the confidence and the cost."""
     if not count_trials(record):
         return
     design = {"fixed": ", all of them run", "anytime": ", or fewer if they decide"}.get(record.design, "")
@@ -500,6 +507,7 @@ def wobble_parts(record: Record, *, most: int = _ELEMENTS) -> Iterator[Part]:
 
 
 def _wobble_lines(record: Record, seen: Wobbles, most: int) -> Iterator[str]:
+    """Yield a sentence about all outputs, and one about each element that differs."""
     if seen.distinct is not None and (seen.kind != "scalar" or seen.frequent):
         if not seen.frequent:
             yield f"all {seen.runs:,} outputs are distinct"

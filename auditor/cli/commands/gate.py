@@ -46,6 +46,7 @@ def _gate(names: tuple[str, ...], config: str | None, **options: Any) -> int:
 def _audit_entries(
     file: Path, names: tuple[str, ...], typed: Typed, *, exitfirst: bool, baseline: str | None, update_baseline: bool
 ) -> int:
+    """Read a file, audit the entries that are named, and update the baseline if asked; return the exit code."""
     from auditor.cli.baseline import read_baseline, update
     from auditor.cli.config import pick, read_config, settle
 

@@ -89,6 +89,7 @@ def _moment(text: str) -> datetime:
 
 
 def _check(above: float | None, run_length: float | None, ever: float | None) -> None:
+    """Raise UsageError for options that do not go together or are out of range."""
     if above is None and (run_length is not None or ever is not None):
         option = "--run-length" if run_length is not None else "--ever"
         raise UsageError(f"{option} goes with --above: which rho is the limit?")

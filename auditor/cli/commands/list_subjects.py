@@ -44,6 +44,7 @@ def list_subjects(name: str | None) -> int:
 
 
 def table_of_subjects() -> TableRows:
+    """Return a table of all registered subjects."""
     from auditor.lookup import registered_subjects
     from auditor.report.terminal import Column, TableRows
 

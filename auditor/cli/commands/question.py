@@ -130,6 +130,7 @@ def _answered(request: Request, files: Mapping[str, str], *, verbose: bool = Fal
 
 
 def _show_again(request: Request, index: int, cell: int | None) -> int:
+    """Run one trial again and show it."""
     from auditor.flow.run import replayed
     from auditor.report.terminal import show_parts
 

@@ -69,6 +69,7 @@ def replay(record_file: str, pair: int, cell: int | None, trust: bool) -> int:
 
 
 def _row(record: Record, cell: int | None, file: str) -> CellRow:
+    """Return the row of the cell that is meant; UsageError with those that there are."""
     rows = record.cells
     if not rows:
         raise UsageError(f"{file} was ended before it had a cell: there is nothing to run again")

@@ -57,6 +57,7 @@ def _theorems(only: str | None, folder: str, report_of_html: str | None, **optio
 
 
 def _files(folder: Path) -> dict[str, str]:
+    """Return the three files by kind, after checking that they can be written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
@@ -68,6 +69,7 @@ def _files(folder: Path) -> dict[str, str]:
 
 
 def _chosen(only: str | None) -> list[Subject]:
+    """Return the subjects with a theorem whose name or theorem contains `only`; UsageError if there is none."""
     from auditor.lookup import search_here
     from auditor.questions.several import with_theorem
 

@@ -42,6 +42,7 @@ def _row(record: Record) -> tuple[str, ...]:
 
 
 def _section(record: Record, mark: str) -> Iterator[str]:
+    """Yield a record in full, below a heading."""
     expected = "" if record.expect == "pass" else f", expected {record.expect}"
     if record.expect != "pass" and record.is_as_expected:
         expected = " as expected" if record.verdict == record.expect else ", not shown to be worse"

@@ -138,6 +138,7 @@ def _render(
 
 @cache
 def _environment() -> Environment:
+    """Return the templates, with autoescape and the filters that they use."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     made = Environment(

@@ -196,6 +196,7 @@ def _in_full(records: Sequence[Record]) -> dict[int, Markup]:
 
 
 def _overview(records: Sequence[Record], in_full: Container[int]) -> Overview:
+    """Return the table of several audits, with links to those that are told in full."""
     proved = any(record.theorem for record in records)
     lines = []
     for place, record in enumerate(records):
@@ -253,6 +254,7 @@ def _common_words(first: Sequence[str], second: Sequence[str]) -> list[tuple[int
 
 
 def _runs(words: Sequence[str], same: Sequence[tuple[int, int]]) -> Runs:
+    """Return words as (text, differs) in turn; `same` are the places and lengths of what does not differ."""
     found: list[tuple[str, bool]] = []
     end = 0
     for start, size in same:

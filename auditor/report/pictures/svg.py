@@ -109,6 +109,7 @@ def draw_sign(sign: str, colour: str) -> str:
 
 
 def _strokes(chart: Chart, width: float) -> Iterator[str | PlacedText]:
+    """Draw the axes, then each series by its kind, then the corner."""
     frame = _Frame(chart, x_scale(chart), y_scale(chart), width)
     yield from _axes(chart, frame)
     for one, colour in zip(chart.series, _colours(chart.series), strict=True):
@@ -126,6 +127,7 @@ def _colours(series: Sequence[Series]) -> Iterator[str]:
 
 
 def _legend(entries: Sequence[tuple[str, str, str]], notes: Sequence[str]) -> Iterator[str | PlacedText]:
+    """Draw a line for each entry of the legend, and the notes below it."""
     y = _BOTTOM + 52
     yield _BEGIN
     for sign, name, colour in entries:
@@ -157,6 +159,7 @@ def _sign(sign: str, x: float, y: float, colour: str) -> Iterator[str]:
 
 
 def _axes(chart: Chart, frame: _Frame) -> Iterator[str | PlacedText]:
+    """Draw the grid, the numbers beside it, and the names of both axes."""
     for tick in frame.up.ticks(8):
         y = frame.y(tick)
         yield line((_LEFT, y), (frame.right, y), LIGHT)
