@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from support.requests import StopsAfter, carried_out, case_of_first, cell_of, inquiry_of, request_of
 
 import auditor
-from auditor.engine.engine import RunOptions
+from auditor.engine.engine import RunOptions, Serial
 from auditor.errors import BadValue, SubjectError, UsageError
 from auditor.flow import fitness, ledger, ledger_file, plan, question, record, run, verdict, wobbles
 from auditor.flow.plan import Plan, least_budget, least_pairs, make_plan
@@ -469,6 +469,13 @@ def test_of_several_records_the_worst_that_was_not_expected_counts(verdicts: lis
     assert record.exit_code_of([replace(base, verdict=one, expect=one) for one in verdicts]) == 0
     stopped = replace(base, decided_by="interrupt")
     assert record.exit_code_of([replace(base, verdict=one) for one in verdicts] + [stopped]) == 130
+
+
+def test_a_row_that_says_nothing_knows_nothing() -> None:
+    row = record.CellRow(name="a", question="rho", source="norm", size=2, seed=0, confidence=0.95)
+    known = [row.pairs, row.mismatches, row.estimate, row.low, row.high, row.verdict, row.seconds]
+    assert known == [0, 0, None, 0.0, 1.0, "inconclusive", 0.0]
+    assert (row.input, row.variant, row.runs, row.failures, row.error, row.replay) == (None,) * 6
 
 
 def test_an_unexpected_pass_is_a_fail() -> None:
@@ -1123,6 +1130,22 @@ def test_a_record_says_whether_another_process_finds_all_of_it(nameless: str | N
     }
     asked |= {nameless: others[nameless]} if nameless else {}
     assert auditor.audit(**asked, size=2, fixed=29).importable == (nameless is None)
+
+
+@pytest.mark.parametrize("source", ["norm", lambda rng, size: 1 / 0])
+def test_an_engine_of_its_own_is_closed_and_a_shared_one_stays_open(source: Any, monkeypatch: Any) -> None:
+    class Counted(Serial):
+        closed = 0
+
+        def close(self) -> None:
+            self.closed += 1
+
+    shared, own = Counted(), Counted()
+    monkeypatch.setattr(run, "make_engine", lambda *_: own)
+    request = request_of(constant, source, size=2, fixed=29)
+    for engine in (shared, None):
+        run.carry_out(question.find_question("rho").begin(request), request, RunOptions(), engine=engine)
+    assert (shared.closed, own.closed > 0) == (0, True)
 
 
 BUFFER = np.zeros(3)
