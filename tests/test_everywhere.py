@@ -51,12 +51,7 @@ QUESTIONS: dict[str, tuple[str, str, Any, dict[str, Any]]] = {
     "price": ("price", f"{SUBJECTS}/priced.py:is_above", None, {"rho": 0.2, "pairs": 240}),
     "explain": ("explain", FIRST_BIT, "bernoulli(0.3)", {"size": 2, "rho": 0.3, "pairs": 16}),
     "compare": ("compare", FIRST_BIT, "bernoulli(0.3)", {"size": 20, "old": "algorithms.controls:constant"}),
-    "hunt": (
-        "hunt",
-        FIRST_BIT,
-        None,
-        {"over": "bernoulli({p})", "range": "p=0:1", "size": 1, "pairs": 128},
-    ),
+    "hunt": ("hunt", FIRST_BIT, None, {"over": "bernoulli({p})", "range": "p=0:1", "size": 1, "pairs": 128}),
     "repair": ("repair", "algorithms.controls:mean", None, {"rho": 0.5}),  # pairs of all of its phases
     "reuse": (
         "reuse",

@@ -78,10 +78,7 @@ def check_trials(connection: sqlite3.Connection) -> None:
     for row in connection.execute(f"SELECT audit, cell, {_STORED}, checksum FROM trials"):
         if row[0] not in known or signed(row[:-1]) != row:
             raise sqlite3.DatabaseError(f"pair {row[2]} of its audit {row[0]} is damaged")
-    for table, what in (
-        ("counts", "the count of cell {1}"),
-        ("files", "the digest of {1}"),
-    ):
+    for table, what in (("counts", "the count of cell {1}"), ("files", "the digest of {1}")):
         for row in connection.execute(f"SELECT * FROM {table}"):
             if row[0] not in known or signed(row[:-1]) != row:
                 raise sqlite3.DatabaseError(f"{what.format(*row)} of its audit {row[0]} is damaged")

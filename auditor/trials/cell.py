@@ -65,13 +65,7 @@ class Cell(msgspec.Struct, frozen=True):
 
 
 def make_cell(
-    question: str,
-    subject: Subject,
-    source: object,
-    options: Options,
-    *,
-    size: int | None = None,
-    judges: bool = True,
+    question: str, subject: Subject, source: object, options: Options, *, size: int | None = None, judges: bool = True
 ) -> Cell:
     """Settle all that a cell is; UsageError with an example where nothing says what to do. `size` goes before the
     options'."""

@@ -63,10 +63,7 @@ def test_the_options_choose_the_question_and_asking_by_name_gives_the_same(
             lambda: auditor.audit(constant, draw, sise=5),
             r"no option 'sise' \(did you mean size\?\): it takes size, sample",
         ),
-        (
-            lambda: auditor.audit(constant, draw, measure="chrn"),
-            r"measure='chrn' must be one of rho, churn \(did",
-        ),
+        (lambda: auditor.audit(constant, draw, measure="chrn"), r"measure='chrn' must be one of rho, churn \(did"),
         (
             lambda: auditor.ask("roh", constant, draw),
             r"there is no question 'roh' \(did you mean rho\?\): there are churn",

@@ -235,13 +235,7 @@ WITHIN = "no mismatch in 40 pairs: rho is at most {}"
 CASES: list[tuple[dict[str, Any], tuple[int, ...], str, str, str]] = [
     ({}, (33, 0), "pass", "mismatches", "no mismatch in 33 pairs: rho is at most 0.1, the target (95 % confidence)"),
     ({}, (2, 2), "fail", "mismatches", "each of 2 pairs differs: rho is above 0.1, the target (95 % confidence)"),
-    (
-        {"cells": 4},
-        (20, 10),
-        "fail",
-        "mismatches",
-        "rho is about 0.5, and above 0.1, the target (95 % confidence)",
-    ),
+    ({"cells": 4}, (20, 10), "fail", "mismatches", "rho is about 0.5, and above 0.1, the target (95 % confidence)"),
     ({"family": 5}, (20, 10), "fail", "mismatches", "rho is about 0.5, and above 0.1, the target (99 % confidence)"),
     (
         {"fixed": 100},
@@ -321,13 +315,7 @@ CASES: list[tuple[dict[str, Any], tuple[int, ...], str, str, str]] = [
         "accuracy",
         "20 of 40 runs are inaccurate: a share of at least 0.233 (97.5 % confidence), where the subject allows 0.05",
     ),
-    (
-        {"delta": 0.0},
-        (40, 0, 40, 1),
-        "fail",
-        "accuracy",
-        "1 of 40 runs are inaccurate, where the subject allows none",
-    ),
+    ({"delta": 0.0}, (40, 0, 40, 1), "fail", "accuracy", "1 of 40 runs are inaccurate, where the subject allows none"),
     (
         {"fixed": 40, "delta": 0.3},
         (40, 0, 40, 30),

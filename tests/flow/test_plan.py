@@ -31,8 +31,7 @@ def decide(the_plan: Plan, tally: Tally) -> Verdict:
 
 
 @pytest.mark.parametrize(
-    ("size", "words"),
-    [(-1, "--size -1 must be an integer of at least 0"), (2.5, "--size 2.5 must be an integer")],
+    ("size", "words"), [(-1, "--size -1 must be an integer of at least 0"), (2.5, "--size 2.5 must be an integer")]
 )
 def test_sizes_out_of_range_are_refused_with_the_cure(size: Any, words: str) -> None:
     with pytest.raises(BadValue) as refused:
