@@ -22,7 +22,7 @@ from auditor.trials.cell import Cell
 from auditor.trials.fresh_rows import AT_TIMES, DECLARED, UNLIKELY, freshness
 from auditor.trials.identity import params_as_texts
 from auditor.trials.integrated import why_not
-from auditor.trials.preflight import PAIRS, Checked, HiddenState, Seen, check_files, conclude
+from auditor.trials.preflight import PAIRS, Checked, HiddenState, ShownOutput, check_files, conclude
 from auditor.trials.second_process import SecondProcess
 from auditor.trials.second_server import entrust_folder
 from auditor.trials.trial import Bench, SubjectRaised
@@ -218,7 +218,7 @@ def constancy(inquiry: Inquiry, answer: Answer, checked: Checked | None) -> Iter
         yield Finding("constant", "warning", _always_words(cell, always, looked, answer.pairs))
 
 
-def _always_words(cell: Cell, always: Seen, looked: int, pairs: int) -> str:
+def _always_words(cell: Cell, always: ShownOutput, looked: int, pairs: int) -> str:
     """Say that `looked` of so many pairs all gave one output, and what may be wrong."""
     every, rest = "every run", ""
     if looked != pairs:

@@ -34,7 +34,7 @@ from auditor.statistics.interval import MeanEvidence, most_unseen
 from auditor.statistics.outward import at_most, sure
 from auditor.subjects.finishing import Finishing
 from auditor.trials.cell import Cell
-from auditor.trials.integrated import FINISHES, Half, Shown, count_apart, declared_mismatch, run_integrated, why_not
+from auditor.trials.integrated import FINISHES, CorePair, Half, count_apart, declared_mismatch, run_integrated, why_not
 from auditor.trials.trial import Bench, NoOutput, Trial
 from auditor.values import describe
 
@@ -103,7 +103,7 @@ class IntegratedPairs(PairsInquiry):
         return f", and {body}{2 * (FINISHES + 1):,} finishes a pair"
 
     def add(self, cell: int, trial: Trial) -> bool:
-        shown = msgspec.convert(trial.payload, Shown)
+        shown = msgspec.convert(trial.payload, CorePair)
         share, m = shown.apart / FINISHES, shown.mismatch
         self.differing += shown.apart
         self.compared += shown.is_compared

@@ -39,8 +39,8 @@ class BrokenSteps(SubjectError):
     """The steps that a subject declares are not what it does, or cannot be run one by one."""
 
 
-class Shown(msgspec.Struct, frozen=True):
-    """What a pair showed besides whether its outputs differ: the payload of its trial."""
+class CorePair(msgspec.Struct, frozen=True):
+    """What two cores showed besides whether their outputs differ: the payload of a trial."""
 
     mismatch: float | None  # as declared, for these two cores; None where there is no formula
     apart: int  # of FINISHES fresh r, those that finish the two cores differently
@@ -79,7 +79,7 @@ def run_integrated(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL
     chosen = bench.keys.body.child(index).digest[0] % 2
     if _steps(bench).has_body and chosen not in fell:
         runs, seconds = 3, seconds + _compare_body(bench, index, chosen, halves[chosen].settled)
-    shown = Shown(declared_mismatch(bench, first.core, second.core, index), count_apart(first, second), runs=runs)
+    shown = CorePair(declared_mismatch(bench, first.core, second.core, index), count_apart(first, second), runs=runs)
     if type(first.settled) is NoOutput or type(second.settled) is NoOutput:
         trial = with_bottom(bench, index, (first.settled, second.settled), first.accurate, seconds)
         return replace(trial, payload=msgspec.to_builtins(shown))

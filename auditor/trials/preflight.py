@@ -43,7 +43,7 @@ _PLACES = 5  # in which two fits differ, that a sentence names
 _TIME = re.compile(r"(?<![a-z])((re)?fit|score|train(ing)?|run|wall|total)_times?(?![a-z])|elapsed|duration")
 
 
-class Seen(msgspec.Struct, frozen=True):
+class ShownOutput(msgspec.Struct, frozen=True):
     """What counts of an output: its fingerprint, and what it looks like."""
 
     name: str
@@ -59,7 +59,7 @@ class Checked(msgspec.Struct, frozen=True):
     knows_truth: bool
     warnings: tuple[tuple[str, str], ...]  # (kind, message)
     source_shares: bool = False  # memory between two draws
-    always: Seen | None = None  # what all looked-at pairs gave, where it was one output
+    always: ShownOutput | None = None  # what all looked-at pairs gave, where it was one output
     notes: tuple[tuple[str, str], ...] = ()  # the same, of what is no reason for a warning
     same_samples: str = ""  # how the two samples of a pair were the same, where they were
 
@@ -81,7 +81,7 @@ class Look(msgspec.Struct, frozen=True):
     shared: bool = False  # whether a run changed what one before it had returned
     source_shares: bool = False  # memory between two draws
     unseen: tuple[str, ...] = ()  # where two fits with the same sample and r differ, and the view does not look
-    outputs: tuple[Seen, ...] = ()  # of the pairs
+    outputs: tuple[ShownOutput, ...] = ()  # of the pairs
     random: bool = True  # whether r gets into the subject at all
     cold: float = 0.0  # seconds of a first run, imports and all
     same_samples: str = ""  # how the two samples of a pair were the same, where they were: see `fresh_rows`
@@ -100,14 +100,14 @@ def look(bench: Bench, skip: Container[int] = (), timed: Callable[[float], None]
     before: tuple[Any, Any] | None = None
     try:
         for index in (index for index in range(PAIRS) if index not in skip):
-            output, settled, seen = _run_twice(bench, index)
+            output, settled, found = _run_twice(bench, index)
             if timed and index == 0:
                 put_back()
-                timed(seen.seconds)
+                timed(found.seconds)
             shared = before is not None and _was_changed(bench, *before)
             before = output, settled
             is_known = type(output) is NoOutput or any(one.outputs for one in looks)  # or there is nothing to ask for
-            looks.append(replace(seen, shared=shared, knows_truth=is_known or _knows_truth(bench, output, index)))
+            looks.append(replace(found, shared=shared, knows_truth=is_known or _knows_truth(bench, output, index)))
     finally:
         put_back()  # no code of the subject's runs from here on
         _restore(state)
@@ -116,21 +116,21 @@ def look(bench: Bench, skip: Container[int] = (), timed: Callable[[float], None]
 
 def together(looks: Iterable[Look]) -> Look:
     """Return what several processes found, each of other pairs, as one."""
-    seen = list(looks)
+    every = list(looks)
     return Look(
-        sum(one.runs for one in seen),
-        any(one.changes_sample for one in seen),
-        all(one.knows_truth for one in seen),
-        tuple(sorted({name for one in seen for name in one.moved})),
-        next((one.seconds for one in seen if one.seconds), 0.0),
-        next((one.first for one in seen if one.first is not None), None),
-        any(one.shared for one in seen),
-        any(one.source_shares for one in seen),
-        tuple(sorted({name for one in seen for name in one.unseen})),
-        tuple(output for one in seen for output in one.outputs),
-        random=all(one.random for one in seen),
-        cold=max((one.cold for one in seen), default=0.0),
-        same_samples=next((one.same_samples for one in seen if one.same_samples), ""),
+        sum(one.runs for one in every),
+        any(one.changes_sample for one in every),
+        all(one.knows_truth for one in every),
+        tuple(sorted({name for one in every for name in one.moved})),
+        next((one.seconds for one in every if one.seconds), 0.0),
+        next((one.first for one in every if one.first is not None), None),
+        any(one.shared for one in every),
+        any(one.source_shares for one in every),
+        tuple(sorted({name for one in every for name in one.unseen})),
+        tuple(output for one in every for output in one.outputs),
+        random=all(one.random for one in every),
+        cold=max((one.cold for one in every), default=0.0),
+        same_samples=next((one.same_samples for one in every if one.same_samples), ""),
     )
 
 
@@ -209,12 +209,12 @@ def check_files(bench: Bench, files: Files | None) -> None:
     from auditor.trials.causes.outside import FILE
 
     first, *others = files.read_later
-    kept, apart = Moved(FILE, f"{first} (and {len(others)} more)" if others else first), files.difference
+    file, apart = Moved(FILE, f"{first} (and {len(others)} more)" if others else first), files.difference
     where = f" (at {files.where})" if files.where else ""
     raise HiddenState(
-        f"{bench.subject.name} is not a function of (sample, r): {kept.message}. A run writes it{where}, a later run "
+        f"{bench.subject.name} is not a function of (sample, r): {file.message}. A run writes it{where}, a later run "
         "reads it, and on the same sample with the same r that run has another output without it "
-        f"({apart.path}: {apart.left} and {apart.right}). {kept.cure.capitalize()}; and remove what earlier runs left"
+        f"({apart.path}: {apart.left} and {apart.right}). {file.cure.capitalize()}; and remove what earlier runs left"
     )
 
 
@@ -240,10 +240,10 @@ def _run_twice(bench: Bench, index: int) -> tuple[Any, Any, Look]:
         _GENERATORS[name][2](0xA0D17)  # another state than any it is likely to be in
         if not same(settled, bench.see(again := bench.run_on(bench.draw(index, 0), index, 0))):
             raise _hidden(bench, settled, again, f"it draws from the global generator {name}")
-    seen = () if type(output) is NoOutput else (Seen(fingerprint(settled), describe(settled, _SHOWN)),)
-    first = seen[0].name if seen and index == 0 else None
+    outputs = () if type(output) is NoOutput else (ShownOutput(fingerprint(settled), describe(settled, _SHOWN)),)
+    first = outputs[0].name if outputs and index == 0 else None
     found = Look(2 + len(moved), changed, True, tuple(moved), seconds, first, source_shares=source_shares)
-    return output, settled, replace(found, unseen=differing, outputs=seen, cold=cold, same_samples=repeats)
+    return output, settled, replace(found, unseen=differing, outputs=outputs, cold=cold, same_samples=repeats)
 
 
 def _draw_twice(bench: Bench, index: int) -> tuple[Any, Any, bool]:

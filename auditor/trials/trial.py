@@ -242,9 +242,9 @@ def run_pair(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> T
     write into what the first has returned.
     """
     output, seconds = timed_run(bench, index, 0, fell)
-    seen = bench.see(output)
-    first = seen if type(seen) is NoOutput else settle(seen)
-    points = points_of(seen, first) if bench.view.rows else None
+    viewed = bench.see(output)
+    first = viewed if type(viewed) is NoOutput else settle(viewed)
+    points = points_of(viewed, first) if bench.view.rows else None
     accurate = judge(bench, output, index)
     output, more = timed_run(bench, index, 1, fell)
     second = bench.see(output)
@@ -292,10 +292,10 @@ def timed_run(bench: Bench, index: int, which: int, fell: Mapping[int, str]) -> 
     return output, perf_counter() - started
 
 
-def with_bottom(bench: Bench, index: int, seen: Sequence[Any], accurate: bool | None, seconds: float) -> Trial:
+def with_bottom(bench: Bench, index: int, outputs: Sequence[Any], accurate: bool | None, seconds: float) -> Trial:
     """Return the trial of a pair of which at least one run gave no output."""
-    bottoms = tuple(output.why for output in seen if type(output) is NoOutput)
-    difference = apart(*seen)
+    bottoms = tuple(output.why for output in outputs if type(output) is NoOutput)
+    difference = apart(*outputs)
     churn = float(difference is not None) if bench.view.rows else None
     return Trial(index, difference, accurate, seconds, churn, bottoms)
 

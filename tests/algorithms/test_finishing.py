@@ -14,7 +14,7 @@ from support.requests import bench_of
 from algorithms import coin_problem, halfspace, heavy_hitters, statistical_query
 from algorithms.coin_frontier import frontier
 from algorithms.coin_problem import exact_rho, rstat_mixture, uniform_mixture
-from auditor.trials.integrated import Shown, run_integrated
+from auditor.trials.integrated import CorePair, run_integrated
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 
@@ -74,5 +74,5 @@ def test_trials_of_one_index_are_one_trial() -> None:
     for index in (0, 4, 5):
         first, again = bench.trial(index), bench.trial(index)
         assert first.payload == again.payload
-        assert set(first.payload) == set(Shown.__struct_fields__)
+        assert set(first.payload) == set(CorePair.__struct_fields__)
         assert bench.difference(bench.run(index, 0), bench.run(index, 1)) == first.difference

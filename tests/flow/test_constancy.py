@@ -12,7 +12,7 @@ import auditor
 from auditor.flow.fitness import constancy
 from auditor.flow.question import Answer, find_question, make_request
 from auditor.flow.record import Record
-from auditor.trials.preflight import Checked, Seen
+from auditor.trials.preflight import Checked, ShownOutput
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 
@@ -52,7 +52,7 @@ def test_what_differs_or_is_promised_is_no_reason_to_warn(learner: Any) -> None:
     assert warnings_of(auditor.audit(learner, "norm", size=5)) == []
 
 
-CONSTANT = Checked(6, "same", changes_sample=False, knows_truth=True, warnings=(), always=Seen("code", "3"))
+CONSTANT = Checked(6, "same", changes_sample=False, knows_truth=True, warnings=(), always=ShownOutput("code", "3"))
 
 
 def warned(learner: Any, distinct: int | None, *, checked: Checked = CONSTANT, pairs: int = 33, **keywords: Any) -> str:

@@ -28,7 +28,7 @@ from auditor.questions.integrated import IntegratedPairs
 from auditor.randomness import from_key, root_key
 from auditor.report.terminal import as_text
 from auditor.statistics.cost import prospect
-from auditor.trials.integrated import FINISHES, Shown
+from auditor.trials.integrated import FINISHES, CorePair
 from auditor.trials.trial import Trial
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
@@ -270,7 +270,7 @@ def test_the_example_of_the_docs_is_audited_so(tmp_path: Path, command: Any) -> 
 
 
 def fed(leaf: IntegratedPairs, index: int, m: float, apart: int) -> bool:
-    return leaf.add(0, Trial(index, None, None, 0.0, payload=msgspec.to_builtins(Shown(m, apart))))
+    return leaf.add(0, Trial(index, None, None, 0.0, payload=msgspec.to_builtins(CorePair(m, apart))))
 
 
 def test_a_tenth_of_a_fails_error_is_for_the_finding() -> None:

@@ -19,7 +19,7 @@ from auditor.questions.several import share
 from auditor.statistics.contradiction import Contradiction
 from auditor.statistics.interval import MeanEvidence, log_e_fail, log_e_pass, sequence_lower, sequence_upper
 from auditor.statistics.outward import at_most
-from auditor.trials.integrated import FINISHES, Shown
+from auditor.trials.integrated import FINISHES, CorePair
 from auditor.trials.trial import Trial
 
 ALPHA, MARGIN, OLD = 0.05, 0.1, (60, 6)
@@ -113,7 +113,7 @@ def leaf_of(arms: int = 1, family: int = 1, **options: Any) -> IntegratedPairs:
 
 
 def told(leaf: IntegratedPairs, index: int, m: float, apart: int) -> bool:
-    return leaf.add(0, Trial(index, None, None, 0.0, payload=msgspec.to_builtins(Shown(m, apart))))
+    return leaf.add(0, Trial(index, None, None, 0.0, payload=msgspec.to_builtins(CorePair(m, apart))))
 
 
 @pytest.mark.parametrize(("arms", "family"), [(1, 1), (3, 1), (1, 2), (3, 2)])

@@ -20,7 +20,7 @@ import auditor
 from auditor.flow.record import Record
 from auditor.report.terminal import as_text
 from auditor.statistics.interval import clopper_pearson_upper, most_unseen
-from auditor.trials.integrated import FINISHES, BrokenSteps, Shown
+from auditor.trials.integrated import FINISHES, BrokenSteps, CorePair
 from auditor.trials.trial import Trial
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
@@ -141,7 +141,7 @@ def test_the_own_outputs_of_a_pair_speak_against_a_declared_mismatch() -> None:
 
     leaf = IntegratedPairs(cell_of(steps.plain, rho=0.2), replace(make_plan(target=0.2), integrates=True))
     assert leaf.doubt.coins == FINISHES + 1
-    trial = Trial(0, Difference("output", "1", "2"), None, 0.0, payload=msgspec.to_builtins(Shown(0.0, 0)))
+    trial = Trial(0, Difference("output", "1", "2"), None, 0.0, payload=msgspec.to_builtins(CorePair(0.0, 0)))
     assert leaf.add(0, trial)
     assert leaf.verdict().decided_by == "formula"
 

@@ -36,7 +36,7 @@ from auditor.statistics.outward import at_most, between, exact, sure
 from auditor.statistics.worst_case import least_overlap, share_of, share_of_try
 from auditor.trials.cell import Cell
 from auditor.trials.identity import replay_command
-from auditor.trials.integrated import FINISHES, BrokenSteps, Shown, run_integrated
+from auditor.trials.integrated import FINISHES, BrokenSteps, CorePair, run_integrated
 from auditor.trials.preflight import HiddenState
 from auditor.trials.trial import Trial
 
@@ -58,7 +58,7 @@ class Evidence(Counted):
         self.add(trial)
         if self.mean is None:
             return float(trial.difference is not None)
-        shown = msgspec.convert(trial.payload, Shown)
+        shown = msgspec.convert(trial.payload, CorePair)
         self.mean.add(shown.apart / FINISHES)
         finishing = self.cell.subject.finishing
         is_exact = finishing is not None and finishing.is_exact
