@@ -1,4 +1,4 @@
-"""The README is run: its Python, its commands, and the lines of output that it shows."""
+"""README and guide are run: their Python, their commands, and the lines of output that they show."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ import pytest
 Command = Callable[..., tuple[int, str, str]]
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
-BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README, flags=re.DOTALL)
+GUIDE = (ROOT / "docs" / "guide.md").read_text()
+BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README + GUIDE, flags=re.DOTALL)
 PYTHON = [text for kind, text in BLOCKS if kind == "python"]
 CONSOLE = [text for kind, text in BLOCKS if kind == "console"]
 COMMANDS = [text for text in CONSOLE if text.startswith("$ python -m auditor")]
@@ -82,3 +83,19 @@ def test_every_command_is_in_the_readme() -> None:
     assert len(COMMANDS) >= 3
     for name in cli.list_commands(click.Context(cli)):
         assert f"python -m auditor {name}" in README, name
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name
+)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+        if link.startswith(("http:", "https:")):
+            continue
+        place, _, anchor = link.partition("#")
+        there = (page.parent / place).resolve() if place else page
+        assert there.exists(), link
+        if anchor:
+            titles = re.findall(r"^#+ (.*)$", there.read_text(), flags=re.MULTILINE)
+            slugs = {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+            assert anchor in slugs, f"{link}: {sorted(slugs)}"
