@@ -345,9 +345,9 @@ def accepted_by_rstat(heads: Heads, r: np.random.Generator, *, tau: float, rho: 
     return statistical_query.to_region(heads[0] / heads[1], r, tau=BELOW * tau, rho=rho, delta=delta) >= 0.5
 
 
-def rstat_parts(first: Heads, second: Heads, *, tau: float, rho: float, delta: float) -> float:
+def rstat_mismatch(first: Heads, second: Heads, *, tau: float, rho: float, delta: float) -> float:
     """Return how likely two decisions of rSTAT differ: its threshold is uniform within alpha/2 of 1/2."""
-    return uniform_parts(first, second, tau=region_width(BELOW * tau, rho, delta) / 2)
+    return uniform_mismatch(first, second, tau=region_width(BELOW * tau, rho, delta) / 2)
 
 
 @subject(
@@ -363,7 +363,7 @@ def rstat_parts(first: Heads, second: Heads, *, tau: float, rho: float, delta: f
     plain=plain_size,
     core=heads_among,
     finish=accepted_by_rstat,
-    mismatch=rstat_parts,
+    mismatch=rstat_mismatch,
 )
 def coin_from_rstat(
     sample: Sample, r: np.random.Generator, *, tau: float = 0.1, rho: float = 0.1, delta: float = 0.025
@@ -379,7 +379,7 @@ def uniform_threshold_of(heads: Heads, r: np.random.Generator, *, tau: float) ->
     return bool(heads[0] >= c * heads[1])
 
 
-def uniform_parts(first: Heads, second: Heads, *, tau: float) -> float:
+def uniform_mismatch(first: Heads, second: Heads, *, tau: float) -> float:
     """Return how likely a threshold within tau of 1/2 falls between two shares of heads."""
     x, y = (heads / m for heads, m in (first, second))
     return float(threshold_mismatch(x, y, 0.5 - tau, 0.5 + tau))
@@ -420,7 +420,7 @@ def _check_rho(rho: float) -> None:
     plain=plain_size,
     core=heads_among,
     finish=uniform_threshold_of,
-    mismatch=uniform_parts,
+    mismatch=uniform_mismatch,
 )
 def uniform_threshold(
     sample: Sample, r: np.random.Generator, *, tau: float = 0.1, rho: float = 0.1, delta: float = 1 / 16
@@ -445,7 +445,7 @@ def optimal_threshold_of(heads: Heads, r: np.random.Generator, *, tau: float, de
     return heads[0] >= threshold_at(frontier(heads[1], tau, delta).mixture, r.random())
 
 
-def optimal_parts(first: Heads, second: Heads, *, tau: float, delta: float) -> float:
+def optimal_mismatch(first: Heads, second: Heads, *, tau: float, delta: float) -> float:
     """Return how likely the mixture's threshold is above the fewer heads and not above the more."""
     thresholds, weights = frontier(first[1], tau, delta).mixture
     low, high = sorted((first[0], second[0]))
@@ -472,7 +472,7 @@ optimal_coin = composed(
     plain=plain_size,
     core=heads_among,
     finish=optimal_threshold_of,
-    mismatch=optimal_parts,
+    mismatch=optimal_mismatch,
     defaults={"tau": 0.1, "rho": 0.1, "delta": 1 / 16},
 )
 """The most reproducible decider there is: its threshold comes from the frontier's mixture for so many flips."""

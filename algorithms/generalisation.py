@@ -80,4 +80,4 @@ def measured_halfspace(
     rows = Sample.of(sample)
     n = rows.size
     hypothesis = r_halfspace_boxes(rows, r, rho=rho, tau=tau, d=d)
-    return Measured(hypothesis, float(rows.mean(lambda seen: errors(hypothesis, seen))), n)
+    return Measured(hypothesis, float(rows.mean(lambda labelled: errors(hypothesis, labelled))), n)

@@ -170,12 +170,12 @@ def by_boxes(z: Reals, r: Randomness) -> Halfspace:
     return Halfspace(tuple(boxes(z, r).tolist()))  # R(k z)
 
 
-def foams_part(z1: Reals, z2: Reals) -> float:
+def foams_mismatch(z1: Reals, z2: Reals) -> float:
     """Return what the probability that a foam parts two points is at most, by Lemma 5.3."""
     return min(1.0, 2 * math.pi * float(np.linalg.norm(z1 - z2)))
 
 
-def boxes_part(z1: Reals, z2: Reals) -> float:
+def boxes_mismatch(z1: Reals, z2: Reals) -> float:
     """Return the probability that boxes part two points, exactly."""
     return 1 - float(np.prod(1 - np.minimum(1, np.abs(z1 - z2))))
 
@@ -190,7 +190,7 @@ r_halfspace_foams = composed(
     theorem="Theorem 5.2",
     core=sum_for_foams,
     finish=by_foams,
-    mismatch=foams_part,
+    mismatch=foams_mismatch,
     mismatch_is="upper",
     defaults={"rho": 0.2, "tau": 0.4, "d": 3, "sample_scale": 1.0},
 )
@@ -207,7 +207,7 @@ r_halfspace_boxes = composed(
     theorem="Theorem 5.14",
     core=sum_for_boxes,
     finish=by_boxes,
-    mismatch=boxes_part,
+    mismatch=boxes_mismatch,
     defaults={"rho": 0.2, "tau": 0.4, "d": 3, "sample_scale": 1.0},
 )
 """A halfspace whose normal is the sample's mean direction, rounded to a box."""

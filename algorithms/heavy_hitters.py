@@ -93,8 +93,8 @@ def measured(sample: Sample, *, rho: float, v: float, eps: float, sample_scale: 
     values, counts = rows.take(q2).counts()  # step 2
     not_nan(values)
     shares = counts / q2
-    within, seen = shares >= v - eps, set(items(candidates))
-    return {x: share for x, share in zip(items(values[within]), shares[within].tolist(), strict=True) if x in seen}
+    within, known = shares >= v - eps, set(items(candidates))
+    return {x: share for x, share in zip(items(values[within]), shares[within].tolist(), strict=True) if x in known}
 
 
 def above_threshold(
@@ -105,7 +105,7 @@ def above_threshold(
     return tuple(x for x, share in shares.items() if share >= v_prime)  # step 3
 
 
-def parted_by_threshold(
+def candidates_mismatch(
     first: Mapping[Hashable, float], second: Mapping[Hashable, float], *, v: float, eps: float
 ) -> float:
     """Return the probability over v' that it falls between the two shares of a candidate."""
@@ -123,7 +123,7 @@ def parted_by_threshold(
     plain=plain_size,
     core=measured,
     finish=above_threshold,
-    mismatch=parted_by_threshold,
+    mismatch=candidates_mismatch,
 )
 def r_heavy_hitters(
     sample: Sample,

@@ -113,7 +113,7 @@ def to_region(v: float, r: np.random.Generator, *, tau: float, rho: float, delta
     return round_to_region(v, alpha, offset)  # 3, 5, 6
 
 
-def in_two_regions(v1: float, v2: float, *, tau: float, rho: float, delta: float) -> float:
+def regions_mismatch(v1: float, v2: float, *, tau: float, rho: float, delta: float) -> float:
     """Return the probability over the offset that a region ends between two means."""
     return min(1.0, abs(v1 - v2) / region_width(tau, rho, delta))
 
@@ -130,7 +130,7 @@ rstat = composed(
     plain=plain_size,
     core=query_mean,
     finish=to_region,
-    mismatch=in_two_regions,
+    mismatch=regions_mismatch,
     defaults={"tau": 0.1, "rho": 0.1, "delta": 0.025, "query": None, "sample_scale": 1.0},
 )
 """The mean of query(rows) over the sample, to the midpoint of its region; of the rows without a query."""

@@ -323,7 +323,7 @@ def commit(
     return run_lengths([*((arm, m) for arm in range(arms)), (kept, horizon - arms * m)])
 
 
-def kept_apart(
+def commitment_mismatch(
     first: tuple[float, ...], second: tuple[float, ...], *, arms: int, tau: float, rho: float, delta: float
 ) -> float:
     """Return the probability over r that two runs with these means differ."""
@@ -344,7 +344,7 @@ r_bandit = composed(
     plain=plain_size,
     core=explore,
     finish=commit,
-    mismatch=kept_apart,
+    mismatch=commitment_mismatch,
     defaults={"arms": 2, "horizon": 1_000_000, "tau": 0.03, "rho": 0.1, "delta": 0.05, "sample_scale": 1.0},
 )
 """The sequence of arms that explores, then commits."""

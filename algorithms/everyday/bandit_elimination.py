@@ -287,7 +287,7 @@ def survivors(
     return [arm for arm in left if best - means[arm] < theta]
 
 
-def dropped_apart(
+def elimination_mismatch(
     first: Table,
     second: Table,
     *,
@@ -336,7 +336,7 @@ r_bandit_elimination = composed(
     plain=plain_size,
     core=explore,
     finish=eliminate,
-    mismatch=dropped_apart,
+    mismatch=elimination_mismatch,
     defaults={
         "arms": 2,
         "horizon": 1_000_000,

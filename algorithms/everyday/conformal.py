@@ -142,7 +142,7 @@ def to_point_above(s: float, r: np.random.Generator, *, width: float) -> float:
     return s if math.isinf(s) else float(up_to_grid(s, r.random(), width))
 
 
-def at_two_points(s1: float, s2: float, *, width: float) -> float:
+def points_mismatch(s1: float, s2: float, *, width: float) -> float:
     """Return the probability over the offset that a point of the grid is between them."""
     return 0.0 if s1 == s2 else grid_mismatch(s1, s2, width)
 
@@ -159,7 +159,7 @@ def at_two_points(s1: float, s2: float, *, width: float) -> float:
     plain=plain_size,
     core=order_statistic,
     finish=to_point_above,
-    mismatch=at_two_points,
+    mismatch=points_mismatch,
 )
 def r_conformal(
     sample: Sample,

@@ -67,7 +67,7 @@ def to_foam(t: Reals, r: Randomness, *, eps: float, rho: float, delta: float, si
     return np.asarray(width * centred_foams(into / width, r, whole=whole))
 
 
-def foam_parts(t1: Reals, t2: Reals, *, eps: float, rho: float, delta: float, sigma: float, d: int) -> float:
+def foams_mismatch(t1: Reals, t2: Reals, *, eps: float, rho: float, delta: float, sigma: float, d: int) -> float:
     """Return what the probability that two means are rounded apart is at most."""
     return min(1.0, FOAM * float(np.linalg.norm(t1 - t2)) / by_foams(eps, rho, delta, sigma, d).width)
 
@@ -93,7 +93,7 @@ r_mean_vector_foams = composed(
     plain=plain_size,
     core=mean_of,
     finish=to_foam,
-    mismatch=foam_parts,
+    mismatch=foams_mismatch,
     mismatch_is="upper",
     defaults={"eps": 0.2, "rho": 0.2, "delta": 0.05, "sigma": 0.5, "d": 2, "sample_scale": 1.0},
 )

@@ -169,7 +169,7 @@ def to_cell(t: float, r: np.random.Generator, *, eps: float, rho: float, delta: 
     return float(on_grid(t, r.random(), width(eps, rho, delta, step)))
 
 
-def in_two_cells(t1: float, t2: float, *, eps: float, rho: float, delta: float, step: float) -> float:
+def cells_mismatch(t1: float, t2: float, *, eps: float, rho: float, delta: float, step: float) -> float:
     """Return the probability over the offset that a cell ends between them."""
     return grid_mismatch(t1, t2, width(eps, rho, delta, step))
 
@@ -187,7 +187,7 @@ def in_two_cells(t1: float, t2: float, *, eps: float, rho: float, delta: float, 
     plain=plain_size,
     core=quantile,
     finish=to_cell,
-    mismatch=in_two_cells,
+    mismatch=cells_mismatch,
 )
 def r_quantile(
     sample: Sample,

@@ -158,8 +158,8 @@ def candidate_shares(sample: Sample, *, v: float) -> Shares:
     values, counts = rows.counts()
     not_nan(values)
     shares = counts / rows.size
-    seen = shares >= ends(v)[0]
-    return dict(zip(items(values[seen]), shares[seen].tolist(), strict=True))
+    reachable = shares >= ends(v)[0]
+    return dict(zip(items(values[reachable]), shares[reachable].tolist(), strict=True))
 
 
 def first_of(shares: Shares, r: Randomness, *, v: float) -> Hashable:

@@ -153,7 +153,7 @@ def z_rejects(core: Statistic, r: np.random.Generator, *, alpha: float, rho: flo
     return core[0] >= random_threshold(r, *z_interval(alpha, rho, level))
 
 
-def z_parted(first: Statistic, second: Statistic, *, alpha: float, rho: float, level: str) -> float:
+def z_mismatch(first: Statistic, second: Statistic, *, alpha: float, rho: float, level: str) -> float:
     return float(threshold_mismatch(first[0], second[0], *z_interval(alpha, rho, level)))
 
 
@@ -175,7 +175,7 @@ def notices(output: bool, *, source: Any, r: Any, params: Mapping[str, Any]) -> 
     plain=plain_size,
     core=z_statistic,
     finish=z_rejects,
-    mismatch=z_parted,
+    mismatch=z_mismatch,
 )
 def r_z_test(
     sample: Rows,
@@ -279,7 +279,7 @@ def t_rejects(core: Statistic, r: np.random.Generator, *, alpha: float, rho: flo
     return core[0] >= random_threshold(r, *t_interval(core[1], alpha, rho, level))
 
 
-def t_parted(first: Statistic, second: Statistic, *, alpha: float, rho: float, level: str) -> float:
+def t_mismatch(first: Statistic, second: Statistic, *, alpha: float, rho: float, level: str) -> float:
     return float(threshold_mismatch(first[0], second[0], *t_interval(first[1], alpha, rho, level)))
 
 
@@ -294,7 +294,7 @@ def t_parted(first: Statistic, second: Statistic, *, alpha: float, rho: float, l
     plain=plain_size,
     core=t_statistic,
     finish=t_rejects,
-    mismatch=t_parted,
+    mismatch=t_mismatch,
 )
 def r_t_test(
     sample: Rows,

@@ -51,7 +51,7 @@ def test_boxes_part_two_sums_by_as_many_offsets_as_is_declared(apart: tuple[floa
     x = np.array([0.3, -1.1])
     offsets: list[Any] = [KnownRandomness(u, v) for u in CELLS for v in CELLS]
     ended = [halfspace.by_boxes(x, r) != halfspace.by_boxes(x + apart, r) for r in offsets]
-    assert np.mean(ended) == pytest.approx(halfspace.boxes_part(x, x + apart), abs=0.035)
+    assert np.mean(ended) == pytest.approx(halfspace.boxes_mismatch(x, x + apart), abs=0.035)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_threshold_parts_two_lists_as_often_as_is_declared(other: dict[str, fl
         heavy_hitters.above_threshold(shares, r, **between) != heavy_hitters.above_threshold(other, r, **between)
         for r in ends
     ]
-    assert np.mean(ended) == pytest.approx(heavy_hitters.parted_by_threshold(shares, other, **between), abs=0.005)
+    assert np.mean(ended) == pytest.approx(heavy_hitters.candidates_mismatch(shares, other, **between), abs=0.005)
 
 
 def test_trials_of_one_index_are_one_trial() -> None:

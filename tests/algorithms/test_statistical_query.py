@@ -14,9 +14,9 @@ from support.exact import KnownRandomness
 
 from algorithms.statistical_query import (
     check_parameters,
-    in_two_regions,
     promise,
     region_width,
+    regions_mismatch,
     round_to_region,
     rstat,
     sample_size,
@@ -49,7 +49,7 @@ def test_two_means_are_parted_by_as_many_offsets_as_is_declared(v: float, w: flo
     asked = {"tau": 0.1, "rho": 0.1, "delta": 0.025}
     offsets: list[Any] = [KnownRandomness((i + 0.5) / 1000) for i in range(1000)]
     apart = sum(to_region(v, one, **asked) != to_region(w, one, **asked) for one in offsets)
-    assert apart / 1000 == pytest.approx(in_two_regions(v, w, **asked), abs=0.002)
+    assert apart / 1000 == pytest.approx(regions_mismatch(v, w, **asked), abs=0.002)
 
 
 @given(unit, parameters, unit)

@@ -33,7 +33,7 @@ from algorithms.everyday.bandit import (
 )
 from algorithms.everyday.bandit_elimination import (
     Phase,
-    dropped_apart,
+    elimination_mismatch,
     gap_spread,
     r_bandit_elimination,
     reach_of,
@@ -230,7 +230,7 @@ def test_two_tables_part_as_all_thresholds_and_orders_say(numbers: list[float]) 
     k, settings = len(numbers) // 6, {"tau": 0.2, "rho": 0.3, "delta": 0.1, "phases": 3}
     first, second = np.reshape(numbers, (2, 3, k)).tolist()
     chance = by_cells([*schedule(k, **settings)], first, second)  # type: ignore[arg-type]
-    assert dropped_apart(first, second, arms=k, **settings) == pytest.approx(chance, abs=1e-9)  # type: ignore[arg-type]
+    assert elimination_mismatch(first, second, arms=k, **settings) == pytest.approx(chance, abs=1e-9)  # type: ignore[arg-type]
 
 
 # The output

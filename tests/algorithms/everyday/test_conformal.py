@@ -17,11 +17,11 @@ from support.exact import KnownRandomness
 import auditor
 from algorithms.everyday.conformal import (
     GAP,
-    at_two_points,
     measured_size,
     order_statistic,
     over_coverage,
     plain_size,
+    points_mismatch,
     promise,
     r_conformal,
     sample_size,
@@ -161,8 +161,8 @@ def test_too_few_scores_are_reproducibly_infinite() -> None:
     record = auditor.audit(r_conformal, size=8, rho=0.5, fixed=20)
     assert record.rho.estimate == 0.0
     assert r_conformal(np.arange(8.0), from_key(root_key(0))) == math.inf
-    assert at_two_points(math.inf, float("inf"), width=1.0) == 0.0
-    assert at_two_points(math.inf, 1.0, width=1.0) == 1.0
+    assert points_mismatch(math.inf, float("inf"), width=1.0) == 0.0
+    assert points_mismatch(math.inf, 1.0, width=1.0) == 1.0
 
 
 def test_what_the_twin_that_rounds_to_the_nearest_loses_is_coverage_and_not_rho() -> None:
