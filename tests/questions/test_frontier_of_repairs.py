@@ -33,7 +33,7 @@ def measured(learner: Any, source: Any, setting: Setting, pairs: int, **options:
 def frontier_of(learner: Any, source: Any, setting: Setting, **options: Any) -> tuple[Bench, FrontierUnit]:
     inquiry = inquiry_of(learner, source, "repair", **{"rho": 0.1, **options})
     assert isinstance(inquiry, RepairInquiry)
-    next(inquiry.measure_all([setting]))
+    next(inquiry.measure_settings([setting]))
     cell = inquiry.cells[-1]
     assert isinstance(cell.unit, FrontierUnit)
     return msgspec.structs.replace(make_bench(cell), bottoms=True), cell.unit

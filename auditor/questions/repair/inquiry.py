@@ -113,10 +113,10 @@ class RepairInquiry(InquiryBase):
         if self.before is not None and self.before.outcome() != "pass":
             yield Work(self._open("looked at", look), range(LOOKED))
             if any("out of step" in one for one in self.looks) and self._takes(SITES):
-                yield from self.measure_all([SITES])
+                yield from self.measure_settings([SITES])
             if not self._has_passed and (settings := self.offered()):
-                yield from self.measure_all(settings)
-            yield from self._confirm([one for one in self.not_ruled_out() if not one.is_silent and not one.error])
+                yield from self.measure_settings(settings)
+            yield from self._confirm_first([one for one in self.not_ruled_out() if not one.is_silent and not one.error])
         self.finished = True
 
     def offered(self) -> list[Setting]:
@@ -157,7 +157,7 @@ class RepairInquiry(InquiryBase):
             return False
         return True
 
-    def measure_all(self, settings: Sequence[Setting]) -> Iterator[Work]:
+    def measure_settings(self, settings: Sequence[Setting]) -> Iterator[Work]:
         """Measure settings of one wrapper on the same pairs, and audit those that should pass, cheapest first."""
         wrapper = settings[0].wrapper
         self._on_frontier = [MeasuredSetting(setting) for setting in settings]
@@ -169,9 +169,9 @@ class RepairInquiry(InquiryBase):
         )
         pairs = next((family.pairs for family in FAMILIES if family.wrapper == wrapper), LOOKED)
         yield Work(self._open("frontier", unit), range(pairs))
-        yield from self._confirm(candidates(self._on_frontier, self.target, self._margin(wrapper)))
+        yield from self._confirm_first(candidates(self._on_frontier, self.target, self._margin(wrapper)))
 
-    def _confirm(self, settings: Sequence[MeasuredSetting]) -> Iterator[Work]:
+    def _confirm_first(self, settings: Sequence[MeasuredSetting]) -> Iterator[Work]:
         """Audit one setting after the other on fresh pairs, until one passes or `TRIES` are spent."""
         for measured in settings:
             known = any(one.measured is measured for one in self.tries)

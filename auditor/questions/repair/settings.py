@@ -138,12 +138,27 @@ class Rounding:
         alike = [one for one in seen if one["alike"]]
         if not alike or any(one["sizes"] != alike[0]["sizes"] for one in alike):
             return []
-        scales = _scales(alike)
+        sizes, is_named = alike[0]["sizes"], alike[0]["named"]
+        # How far apart the numbers of each path are on average; those of an output that are similar share a width.
+        scales = {path: float(np.mean([one["gaps"][path] for one in alike])) / count for path, count in sizes.items()}
+        scales = {path: scale for path, scale in scales.items() if scale > 0}
         if not scales:
             return []
+        largest = max(scales.values())
+        if not is_named and (len(scales) > _PATHS or largest <= _SIMILAR * min(scales.values())):
+            scales = dict.fromkeys(sizes, largest)
         sums = [sum(one["gaps"][path] / scale for path, scale in scales.items()) for one in alike]
-        centre = _solved(np.array(sums), level)
-        return [_rounding(scales, centre * 2 ** (step / 2), named=alike[0]["named"]) for step in _STEPS]
+        centre, made = _solved(np.array(sums), level), []
+        for unit in (centre * 2 ** (step / 2) for step in _STEPS):
+            widths = {path.removeprefix("output."): two_digits(unit * scale) for path, scale in scales.items()}
+            width: Any = widths if is_named or len({*scales.values()}) > 1 else next(iter(widths.values()))
+            change = max(widths.values()) / 2
+            words = f"a number moves by at most {at_most(change)}"
+            if isinstance(width, dict) and len(width) > 1:
+                halves = ", ".join(f"{at_most(one / 2)} in {path}" for path, one in width.items())
+                words = f"a number moves by at most half its width: {halves}"
+            made.append(Setting("rounded", {"width": width}, words, change))
+        return made
 
 
 def _widths_of(output: Any) -> Widths | None:
@@ -176,30 +191,6 @@ def _predicted_apart(first: Any, second: Any) -> dict[str, Any] | None:
 def _of_widths(wrapper: str, centre: Any, words: str) -> list[Setting]:
     widths = (two_digits(float(centre) * 2 ** (step / 2)) for step in _STEPS)
     return [Setting(wrapper, {"width": width}, words.format(at_most(width / 2)), width / 2) for width in widths]
-
-
-def _scales(seen: Seen) -> dict[str, float]:
-    """Return how far apart the numbers of each path are on average; the largest for all paths if these scales are
-    similar, or very many."""
-    sizes = seen[0]["sizes"]
-    found = {path: float(np.mean([one["gaps"][path] for one in seen])) / size for path, size in sizes.items()}
-    found = {path: scale for path, scale in found.items() if scale > 0}
-    if not found or seen[0]["named"]:
-        return found
-    if len(found) > _PATHS or max(found.values()) <= _SIMILAR * min(found.values()):
-        return dict.fromkeys(sizes, max(found.values()))
-    return found
-
-
-def _rounding(scales: Mapping[str, float], unit: float, *, named: bool) -> Setting:
-    widths = {path.removeprefix("output."): two_digits(unit * scale) for path, scale in scales.items()}
-    width: Any = widths if named or len({*scales.values()}) > 1 else next(iter(widths.values()))
-    change = max(widths.values()) / 2
-    words = f"a number moves by at most {at_most(change)}"
-    if isinstance(width, dict) and len(width) > 1:
-        halves = ", ".join(f"{at_most(v / 2)} in {k}" for k, v in width.items())
-        words = f"a number moves by at most half its width: {halves}"
-    return Setting("rounded", {"width": width}, words, change)
 
 
 class Choosing:
