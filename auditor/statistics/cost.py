@@ -16,8 +16,7 @@ import numpy as np
 
 from auditor.statistics.gate import pass_boundary
 from auditor.statistics.interval import Reals
-from auditor.statistics.lattice import advanced, trimmed
-from auditor.statistics.threshold import staircase
+from auditor.statistics.threshold import advanced, staircase, trimmed
 
 _NEGLIGIBLE = 1e-15  # a probability that is left out at a step
 

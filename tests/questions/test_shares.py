@@ -21,10 +21,12 @@ from algorithms.known_answers import own_coin
 from auditor.flow.plan import Plan
 from auditor.flow.verdict import Tally
 from auditor.questions.cells import EveryCell, UnsharedAndShared
+from auditor.questions.list_size.inquiry import Runs
+from auditor.questions.list_size.misses import Misses
 from auditor.questions.loss import FRESH, UNLUCKY, Loss
 from auditor.questions.nu.gate import GroupGate, Inaccurate
 from auditor.questions.pairs import PairsInquiry
-from auditor.statistics.interval import MeanEvidence, log_e_fail, log_e_pass, two_sided
+from auditor.statistics.interval import BOUNDS, MeanEvidence, log_e_fail, log_e_pass, two_sided
 from auditor.statistics.nu import Groups, bad_stays_below, good_reaches
 
 ALPHA, TARGET, PAIRS = 0.05, 0.2, 400
@@ -257,3 +259,105 @@ def test_strings_and_their_accuracy_have_alpha_together(arms: int, family: int, 
     assert_is_all_of_alpha(1 - right ** (arms * family), f"{arms} arms, {family} audits, beta {beta}")
     verdicts = {k: gate.decide(strings(k), Inaccurate()).outcome for k in (0, PAIRS)}
     assert verdicts == {0: "pass", PAIRS: "fail"}
+
+
+# Lists: misses are set and not run. In a fixed design both counts are coins of eta at the edge.
+
+LENGTH = 2
+
+
+def list_leaves(subject: Any, arms: int = 1, family: int = 1, **options: Any) -> list[Runs]:
+    asked = {"size": 1, "list_size": LENGTH, "eta": TARGET, "fixed": PAIRS, "family": family, **options}
+    inquiry: Any = inquiry_of(
+        subject, rows, "list_size", **asked, **({"inputs": {"q": [*range(arms)]}} if arms > 1 else {})
+    )
+    return inquiry.leaves if arms > 1 else [inquiry]
+
+
+def after(leaf: Runs, *, before: int = 0, outside: int = 0, failures: int = 0, runs: int = PAIRS) -> Runs:
+    """The leaf as it is after so many runs of which so many missed the list, in hindsight or before each."""
+    leaf.misses = Misses(LENGTH, leaf.plan.named, runs=runs, before=before, after=outside)
+    leaf.tally = Tally(runs, outside, runs, failures)
+    return leaf
+
+
+def chance(n: int, rate: float, outcomes: list[bool]) -> float:
+    return float(binom.pmf(np.arange(n + 1), n, rate) @ outcomes)
+
+
+@pytest.mark.parametrize("subject", [plain, judged])
+@pytest.mark.parametrize(("arms", "family"), ARMS_AND_AUDITS)
+def test_all_ways_to_fail_a_list_wrongly_have_alpha_together(subject: Any, arms: int, family: int) -> None:
+    leaf = list_leaves(subject, arms, family)[0]
+    fails = [after(leaf, outside=k).outcome() == "fail" for k in range(PAIRS + 1)]
+    right = 1 - chance(PAIRS, TARGET, fails)
+    if subject is judged:
+        wrong = [after(leaf, failures=k).outcome() == "fail" for k in range(PAIRS + 1)]
+        right *= 1 - chance(PAIRS, TARGET, wrong)
+    assert_is_all_of_alpha(1 - right ** (arms * family), f"{arms} arms, {family} audits")
+
+
+@pytest.mark.parametrize(("arms", "family"), ARMS_AND_AUDITS)
+def test_a_wrong_pass_of_a_list_has_all_of_alpha(arms: int, family: int) -> None:
+    """All arms pass wrongly only if one does that should not: no division."""
+    leaf = list_leaves(plain, arms, family)[0]
+    counted = PAIRS - leaf.plan.named
+    passes = [after(leaf, before=k).outcome() == "pass" for k in range(counted + 1)]
+    assert_is_all_of_alpha(chance(counted, TARGET, passes), f"{arms} arms, {family} audits")
+
+
+@pytest.mark.parametrize("arms", [1, 3])
+@pytest.mark.parametrize("design", ["fixed", "anytime"])
+def test_the_intervals_of_all_lists_hold_together(arms: int, design: str) -> None:
+    """Half of alpha on either side, and of that each arm its part; the record says the confidence of all together."""
+    leaf = list_leaves(plain, arms, **({} if design == "fixed" else {"fixed": None, "runs": 2 * PAIRS}))[0]
+    lower, upper = (BOUNDS[design][side] for side in (0, 1))
+    counted = PAIRS - leaf.plan.named
+    for before, outside in ((0, 0), (70, 60), (130, 120)):
+        after(leaf, before=before, outside=outside)
+        share = ALPHA / 2 / arms
+        limits = lower(PAIRS, outside, share), upper(counted, before, share)
+        measure = leaf.answer().measures[0]
+        row = leaf.row()
+        for found in (measure, row):
+            assert (found.low, found.high, found.confidence) == (*limits, 1 - ALPHA)
+        assert (measure.count, measure.of, measure.estimate) == (outside, PAIRS, outside / PAIRS)
+        assert (row.pairs, row.mismatches) == (PAIRS, outside)
+    misses = [lower(PAIRS, k, ALPHA / 2 / arms) > TARGET for k in range(PAIRS + 1)]
+    if design == "fixed":
+        assert_is_all_of_alpha(1 - (1 - chance(PAIRS, TARGET, misses)) ** arms, "limits from below", ALPHA / 2)
+
+
+@pytest.mark.parametrize(("arms", "family"), ARMS_AND_AUDITS)
+@pytest.mark.parametrize("subject", [plain, judged])
+def test_a_verdict_on_a_list_states_the_level_it_has(subject: Any, arms: int, family: int) -> None:
+    """A fail of one of several arms: that any of them is wrong. What other audits spend is theirs."""
+    leaf, ways = list_leaves(subject, arms, family)[0], 2 if subject is judged else 1
+    failed = after(leaf, outside=PAIRS).verdict()
+    assert failed.bound is not None
+    assert failed.bound.confidence == pytest.approx(1 - ALPHA / family / ways)
+    assert failed.bound.value == BOUNDS["fixed"][0](PAIRS, PAIRS, ALPHA / family / ways / arms)
+    passed = after(leaf).verdict()
+    assert passed.bound is not None
+    assert (passed.outcome, passed.bound.confidence) == ("pass", 1 - ALPHA)
+    assert passed.bound.value == BOUNDS["fixed"][1](PAIRS - leaf.plan.named, 0, ALPHA)
+    assert failed.error_spent == passed.error_spent == ALPHA
+    anytime = list_leaves(subject, arms, family, fixed=None, runs=PAIRS)[0]
+    assert (anytime.gate.alpha_pass, anytime.gate.alpha_fail) == (ALPHA, ALPHA / family / ways / arms)
+
+
+def test_a_list_of_several_arms_tells_the_most_frequent_outputs_of_the_worst() -> None:
+    every: Any = inquiry_of(
+        plain, rows, "list_size", size=1, list_size=LENGTH, eta=TARGET, fixed=PAIRS, inputs={"q": [0, 1]}
+    )
+    assert isinstance(every, EveryCell)
+    for leaf, outside in zip(every.leaves, (30, 60), strict=True):
+        after(leaf, before=outside, outside=outside)
+        leaf.misses.counts = {"a": PAIRS - outside}  # type: ignore[attr-defined]
+    every._done = [PAIRS, PAIRS]
+    every.states = [leaf.outcome() for leaf in every.leaves]
+    said = every.answer()
+    rows_ = said.rows
+    assert (said.measures[0].low, said.measures[0].high) == (rows_[1].low, rows_[1].high)
+    assert (said.measures[0].estimate, said.fields.cell) == (None, "q=1")
+    assert said.fields.outside == 60

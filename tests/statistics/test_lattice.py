@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from auditor.statistics.lattice import advanced, moves, trimmed
+from auditor.statistics.threshold import advanced, moves, trimmed
 
 
 def exact(pairs: int, rho: Fraction, k: int) -> float:
