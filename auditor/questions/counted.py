@@ -6,13 +6,13 @@ them share their randomness: each has a seed of its own, which is a root like an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
 from auditor.errors import AuditorError
-from auditor.flow.question import InquiryBase
+from auditor.flow.question import InquiryBase, Work
 from auditor.flow.record import CellRow
 from auditor.flow.verdict import Tally
 from auditor.questions.cells import cell_row
@@ -65,10 +65,22 @@ class Counted(msgspec.Struct):
 
 
 class CountsCells(InquiryBase):
-    """What inquiries that count several cells have in common. Each has `counted`, in the order of its cells."""
+    """What inquiries that count several cells have in common.
 
-    __slots__ = ()
+    Each has `counted`, in the order of its cells, and `steps`, which reads from top to bottom."""
+
+    __slots__ = ("_steps",)
     counted: Sequence[Counted]
+    _steps: Iterator[Sequence[Work]]
+
+    def steps(self) -> Iterator[Sequence[Work]]:
+        """Yield what is to be run, piece by piece; at each `yield` all that was yielded before has been counted."""
+        raise NotImplementedError
+
+    def next(self) -> Sequence[Work]:
+        if not hasattr(self, "_steps"):
+            self._steps = self.steps()
+        return next(self._steps, ())
 
     @property
     def cells(self) -> Sequence[Cell]:

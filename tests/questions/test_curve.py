@@ -17,13 +17,13 @@ import msgspec
 import numpy as np
 import pytest
 from scipy.stats import binom
-from support.requests import bench_of, inquiry_of
+from support.requests import bench_of, drawn, inquiry_of
 
 import auditor
 from auditor.cli.command_line import run
 from auditor.errors import SubjectError, UsageError
 from auditor.flow.parts import Chart
-from auditor.flow.question import Inquiry, find_question
+from auditor.flow.question import find_question
 from auditor.flow.record import Record, as_record, to_json
 from auditor.questions.curve.answer import answer_of, value_text
 from auditor.randomness import arm_seed
@@ -32,25 +32,14 @@ from auditor.report.pictures.plot import plot
 from auditor.report.pictures.svg import picture
 from auditor.report.terminal import as_text
 from auditor.trials.trial import Trial, run_pair
-from auditor.values import Difference
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 MIXED = "algorithms.controls:mixed"  # rho = q
 FIRST_BIT = "algorithms.controls:first_bit"  # rho = 2p(1-p)
-DIFFERS = Difference("output", "0", "1")
 
 
 def measure(target: str | Callable[..., Any], vary: object, source: object = None, **options: Any) -> Record:
     return auditor.ask("curve", target, source, vary=vary, **options)
-
-
-def drive(inquiry: Inquiry, rho: Callable[[int], float], rng: np.random.Generator) -> None:
-    """Pairs that differ with the probability of their cell, and nothing run."""
-    while work := inquiry.next():
-        for one in work:
-            for index in one.wanted:
-                difference = DIFFERS if rng.random() < rho(one.cell) else None
-                assert not inquiry.add(one.cell, Trial(index, difference, None, 0.0))
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +83,7 @@ def test_bands_hold_together_whoever_gets_the_pairs() -> None:
     for number in range(runs):
         vary, worst = [("size=1,2,3", False), ("size=1,2,9", False), ("size=1,2,3", True)][number % 3]
         inquiry: Any = inquiry_of(MIXED, None, "curve", vary=vary, worst=worst, pairs=300, confidence=1 - alpha)
-        drive(inquiry, lambda cell, one=inquiry: truths[cell if cell < 3 else one.place], rng)
+        drawn(inquiry, lambda cell, one=inquiry: truths[cell if cell < 3 else one.place], rng)
         assert inquiry.totals[0] == 300
         places = [*range(3), *[inquiry.place] * worst]
         bands = [one.band for one in inquiry.counted]
@@ -112,7 +101,7 @@ def test_what_it_says_holds_whenever_one_looks() -> None:
         inquiry.add(one.cell, Trial(0, None, None, 0.0))
         inquiry.outlook()
         assert inquiry.verdict().outcome == "inconclusive", "the worst is not confirmed yet"
-    drive(inquiry, lambda cell: 0.5, np.random.default_rng(0))
+    drawn(inquiry, lambda cell: 0.5, np.random.default_rng(0))
     assert inquiry.verdict().outcome == "pass"
     assert inquiry.outlook().done == 400 - 2 * 31  # the two that were cut short had one pair each
 

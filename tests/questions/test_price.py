@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from support.requests import inquiry_of
+from support.requests import drawn, inquiry_of
 
 import auditor
 from auditor.errors import SubjectError, UsageError
@@ -18,15 +18,13 @@ from auditor.flow.question import find_question, make_request
 from auditor.flow.record import Record, as_record, read_record, to_json
 from auditor.flow.run import answer
 from auditor.questions.price import PriceInquiry
-from auditor.questions.price.answer import PriceAnswer, answer_of, rows_of, size_text
+from auditor.questions.price.answer import answer_of, rows_of, size_text
 from auditor.randomness import arm_seed
 from auditor.report.terminal import as_text
 from auditor.trials.cell import make_bench
 from auditor.trials.trial import Trial
-from auditor.values import Difference
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
-DIFFERS = Difference("output", "0", "1")
 # rho = min(1, 10 / size) exactly, and a share min(1, 4 / size) of the runs is inaccurate.
 KNOWN = """
 import auditor
@@ -167,29 +165,14 @@ def test_a_subject_that_draws_what_its_theorem_asks_is_scaled() -> None:
     assert all(row.size >= 20 for row in found.cells), "the candidates are never scaled away"
 
 
-def differ(inquiry: PriceInquiry, rho: Any, rng: np.random.Generator, *, most: int = 10**9) -> int:
-    """Pairs that differ with the probability of their size, and nothing run; how many there were."""
-    done = 0
-    while work := inquiry.next():
-        for one in work:
-            for index in one.wanted:
-                if done == most:
-                    return done
-                output = None if rng.random() >= rho(inquiry.cells[one.cell].size) else DIFFERS
-                assert not inquiry.add(one.cell, Trial(index, output, None, 0.0))
-                done += 1
-    return done
-
-
 def test_what_is_known_holds_whenever_one_looks(folder: Path) -> None:
     """Cut short after any number of pairs, both ends of the bracket hold the size that is known, and nothing raises."""
     for most in (0, 1, 40, 200, 600, 2000):
-        inquiry = inquiry_of(f"{folder}/known.py:never", "norm", "price", rho=0.2)
-        assert isinstance(inquiry, PriceInquiry)
-        done = differ(inquiry, lambda size: min(1, 20 / size), np.random.default_rng(1), most=most)
+        inquiry: Any = inquiry_of(f"{folder}/known.py:never", "norm", "price", rho=0.2)
+        cells = inquiry.counted  # grows while it runs
+        done = drawn(inquiry, lambda cell, of=cells: min(1, 20 / of[cell].cell.size), np.random.default_rng(1), most)
         said = inquiry.answer()
         assert said.pairs == inquiry.outlook().done == done
-        assert isinstance(said.fields, PriceAnswer)
         for one in said.fields.asked:
             assert one.low is None or one.low < 100
             assert one.high is None or one.high >= 100

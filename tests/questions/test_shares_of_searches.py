@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import beta, binom, binomtest
-from support.requests import inquiry_of
+from support.requests import drawn, inquiry_of
 
 from auditor.flow.plan import Plan
 from auditor.flow.verdict import Tally
@@ -26,11 +26,8 @@ from auditor.statistics.cost import prospect
 from auditor.statistics.exponent import _Counts, _log_mean, fit
 from auditor.statistics.interval import two_sided
 from auditor.statistics.nu import Groups, bad_stays_below, good_reaches, nu_lower, nu_upper
-from auditor.trials.trial import Trial
-from auditor.values import Difference
 
 MIXED = "algorithms.controls:mixed"
-DIFFERS = Difference("output", "0", "1")
 ALPHA = 0.05
 
 # (eta, nu): every threshold at once.
@@ -102,11 +99,7 @@ def test_rows_of_a_profile_hold_together_on_two_sides_and_over_arms(arms: int) -
 def test_every_claim_of_a_curve_has_its_share_and_all_have_alpha() -> None:
     """Two bands, one exponent, one confirmation: four statements, each at a quarter of alpha."""
     inquiry: Any = inquiry_of(MIXED, None, "curve", vary="q=0.1,0.5", worst=True, pairs=800)
-    rng = np.random.default_rng(3)
-    while work := inquiry.next():
-        for one in work:
-            for index in one.wanted:
-                inquiry.add(one.cell, Trial(index, DIFFERS if rng.random() < 0.3 else None, None, 0.0))
+    drawn(inquiry, lambda cell: 0.3, np.random.default_rng(3))
     counted, said = inquiry.counted, inquiry.answer().fields
     shares = [1 - one.confidence for one in counted] + [1 - said.exponent.confidence]
     assert shares == pytest.approx([ALPHA / 4] * 4)

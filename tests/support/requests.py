@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from time import monotonic
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from auditor.case import Case
 from auditor.engine.engine import RunOptions
@@ -17,7 +19,8 @@ from auditor.request import Request, make_options
 from auditor.sources.source import is_dataset, load_source
 from auditor.trials.cell import Cell, make_bench
 from auditor.trials.identity import case_of
-from auditor.trials.trial import Bench
+from auditor.trials.trial import Bench, Trial
+from auditor.values import Difference
 
 Subject = str | Callable[..., Any]
 
@@ -98,3 +101,22 @@ def worked_through(inquiry: Inquiry) -> Any:
                 inquiry.opened(one.cell, benches[one.cell])
             any(inquiry.add(one.cell, benches[one.cell].trial(index)) for index in one.wanted)
     return inquiry
+
+
+DIFFERS = Difference("output", "0", "1")
+
+
+def drawn(inquiry: Inquiry, rho: Callable[[int], float], rng: np.random.Generator, most: float = math.inf) -> int:
+    """Give an inquiry pairs that differ with the probability of their cell, `most` of them; return how many it took.
+
+    Nothing is run."""
+    done = 0
+    while work := inquiry.next():
+        for one in work:
+            for index in one.wanted:
+                if done >= most:
+                    return done
+                difference = DIFFERS if rng.random() < rho(one.cell) else None
+                assert not inquiry.add(one.cell, Trial(index, difference, None, 0.0))
+                done += 1
+    return done

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from auditor.errors import AuditorError, UsageError, check_count
@@ -58,10 +58,6 @@ class CurveInquiry(CountsCells):
     bounds: list[dict[str, float]]
     place: int = 0  # of the value that is confirmed
     last: int = 0  # the cell of the last pair
-    _steps: Iterator[Sequence[Work]] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._steps = self._plot()
 
     @property
     def points(self) -> list[Counted]:
@@ -76,10 +72,7 @@ class CurveInquiry(CountsCells):
         values = f"{len(self.points)} values of {self.axis.name}"
         return f"{values}, {self.plan.budget:,} pairs in all, where they tell most"
 
-    def next(self) -> Sequence[Work]:
-        return next(self._steps, ())
-
-    def _plot(self) -> Iterator[Sequence[Work]]:
+    def steps(self) -> Iterator[Sequence[Work]]:
         """Give each value some pairs at first, then a block to whichever tells most; at last confirm the worst."""
         reserved = self.plan.budget // _CONFIRMING if self.worst else 0
         handed = dict.fromkeys(self._running(), _FIRST)  # pairs handed out, by value

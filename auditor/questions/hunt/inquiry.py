@@ -144,7 +144,6 @@ class Hunt(CountsCells):
     over: bool = False
     _rounds: Iterator[tuple[list[int], int]] = field(init=False)
     _start: int = field(init=False)  # candidates of the first round
-    _steps: Iterator[Sequence[Work]] = field(init=False)
     _opened: set[tuple[float, ...]] = field(default_factory=set)  # values of all candidates
 
     def __post_init__(self) -> None:
@@ -153,7 +152,6 @@ class Hunt(CountsCells):
         self._rounds = chain([next(rounds)], rounds)
         self._start = len(self.search.tried)
         self._open_candidates()
-        self._steps = self._plot()
 
     @property
     def asks(self) -> str:
@@ -175,10 +173,7 @@ class Hunt(CountsCells):
     def candidates(self) -> list[Evidence]:
         return self.counted[: len(self.values)]
 
-    def next(self) -> Sequence[Work]:
-        return next(self._steps, ())
-
-    def _plot(self) -> Iterator[Sequence[Work]]:
+    def steps(self) -> Iterator[Sequence[Work]]:
         """Search, sharpen bounds with what is left over, confirm what looks worst, and make what fails simpler."""
         for who, pairs in self._rounds:
             self._open_candidates()

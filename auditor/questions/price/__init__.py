@@ -124,13 +124,11 @@ class PriceInquiry(CountsCells):
     places: dict[int, int] = field(default_factory=dict)  # of the cells, by the size that was asked
     begun: list[Claim] = field(default_factory=list)
     asking: tuple[int, str] = (0, "")  # the cell and the claim that are being asked
-    _steps: Iterator[Sequence[Work]] = field(init=False)
 
     def __post_init__(self) -> None:
         """Open the first size, so that there is a first cell."""
         self._open(self.start)
         self.asking = 0, self.claims[0].name
-        self._steps = self._plot()
 
     @property
     def asks(self) -> str:
@@ -157,10 +155,7 @@ class PriceInquiry(CountsCells):
             self.limits = {"reproducible": self.limits["reproducible"]}
             self.plan, self.claims = make_claims(self.limits, self.pairs, self.plan.confidence)
 
-    def next(self) -> Sequence[Work]:
-        return next(self._steps, ())
-
-    def _plot(self) -> Iterator[Sequence[Work]]:
+    def steps(self) -> Iterator[Sequence[Work]]:
         """Ask each claim about the sizes that its bracket proposes, until it is found or its pairs are spent."""
         for claim in self.claims:
             self.begun.append(claim)
