@@ -207,11 +207,7 @@ _LIBRARIES = {
         _pyarrow_matrix,
     ),
     "scipy.sparse": Library(
-        "scipy",
-        lambda data, chosen: data.tocsr()[chosen],
-        lambda data: data.copy(),
-        _sparse_bytes,
-        lambda data: data,
+        "scipy", lambda data, chosen: data.tocsr()[chosen], lambda data: data.copy(), _sparse_bytes, lambda data: data
     ),
     "dict": Library(
         "dict",

@@ -58,11 +58,12 @@ def test_where_members_do_not_say_what_differs_positions_do() -> None:
 
 
 def test_keys_have_the_median_of_their_gaps_and_what_they_were() -> None:
-    pairs = [({"slope": 0.0, "n": 3}, {"slope": gap, "n": n}) for gap, n in ((0.5, 3), (0.25, 4), (1.0, 3), (2.0, 5))]
+    pairs = [({"slope": 0.0, "n": 3}, {"slope": gap, "n": n}) for gap, n in ((0.5, 3), (0.25, 5), (1.0, 3), (2.0, 4))]
     found = added(pairs)
     slope, n = found.elements
     assert (slope.name, slope.pairs, slope.gap) == ("['slope']", 4, 0.5)  # the lower of the two in the middle
     assert (n.name, n.pairs, n.gap) == ("['n']", 2, 1)
+    assert added(pairs[:3]).elements[0].gap == 0.5  # of three the one in the middle
     assert isinstance(n.gap, int)
     assert n.values == [SeenText("3", 2), SeenText("4", 1), SeenText("5", 1)]
     assert (found.kind, found.always, found.unsteady) == ("dict", 1, 2)

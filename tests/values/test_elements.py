@@ -106,6 +106,8 @@ def test_of_numbers_and_texts_the_same_is_told_whichever_class_they_have(pair: t
         ([0.5, 1.5], None),
         (3, None),
         (set(range(1000)), None),  # too many to be told
+        ({*range(100, 366), "a"[:0]}, ["''"] + [str(i) for i in range(100, 366)]),  # 800 characters
+        ({*range(100, 366), "a"}, None),  # 801
     ],
 )
 def test_a_choice_is_told_by_its_members(output: Any, members: list[str] | None) -> None:
@@ -200,6 +202,39 @@ def test_numbers_within_a_tolerance_are_no_difference(left: Any, right: Any, pat
     found = told(left, right, within=WITHIN)
     assert ([one.path for one in found.places], found.count) == (paths, len(paths))
     assert side_by_side(settle(left), settle(right), 9, WITHIN)[1] == len(paths)
+
+
+@pytest.mark.parametrize(
+    ("output", "is_named", "text"),
+    [
+        (list(range(12)), True, str(list(range(12)))),
+        (list(range(13)), True, ""),
+        (Model(0.5, []), True, ""),  # it has a part that is no number
+        (Point(0.5, 1.0), True, "Point(x=0.5, y=1.0)"),
+        ("x" * 78, True, repr("x" * 78)),
+        ("x" * 79, True, "'" + "x" * 60 + "... (81 characters)"),
+        (np.zeros(1 << 17), True, ""),
+        (np.zeros((1 << 17) + 1), False, ""),
+        ([0] * 10_000, True, ""),
+        ([0] * 10_001, False, ""),
+    ],
+)
+def test_large_outputs_are_neither_named_nor_shown(output: Any, is_named: bool, text: str) -> None:
+    found = told(output, output)
+    assert (found.digests != [None], found.texts) == (is_named, [text])
+
+
+def test_the_gap_of_an_array_is_the_lower_median_of_its_elements() -> None:
+    assert told(np.array([1.0, 2.0, 3.0, 0.0]), np.array([2.0, 4.0, 6.0, 4.0])).gap == 2.0
+    assert told(np.array([1, 2, 3], "u1"), np.array([0, 0, 0])).gap == 2
+    assert told(np.array([1.0, 2.0]), np.array([np.nan, np.inf])).gap is None
+
+
+def test_labels_of_other_lengths_are_not_renamed_and_neither_are_very_many() -> None:
+    assert not told(np.array([0, 0, 1, 1]), np.array([1, 1, 0])).renamed
+    for size in (10_000, 10_001):
+        labels = np.arange(size) % 2
+        assert told(labels, 1 - labels).renamed is (size == 10_000)
 
 
 def test_outputs_that_are_close_are_two() -> None:

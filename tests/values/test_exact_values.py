@@ -209,6 +209,8 @@ def test_exponents_of_decimals_beyond_it_are_refused(text: str) -> None:
         (2**53 + 1, 2**53 + 3, Tolerance(atol=2.0), True),
         (2**53 + 1, 2**53 + 3, Tolerance(atol=1.0), False),
         (Fraction(1, 3), Fraction(2, 3), Tolerance(atol=1 / 3), False),  # the double is a little less than a third
+        (Fraction(1, 3), Fraction(7, 6), Tolerance(0.25, 0.5), True),  # 5/6 apart, which is what is allowed
+        (Fraction(1, 3), Fraction(7, 6) + Fraction(1, 10**20), Tolerance(0.25, 0.5), False),
         (Decimal("0.1"), None, EVERYTHING, False),
         (Decimal("0.1"), True, EVERYTHING, False),
         (10**400, INF, EVERYTHING, False),

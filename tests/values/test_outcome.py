@@ -237,11 +237,7 @@ SAME: list[tuple[str, Any, Any]] = [
     ("ranges of one content", range(0, 10, 3), range(0, 12, 3)),
     ("slice", slice(1, None), slice(1.0, None)),
     ("datetime", dt.datetime(2020, 1, 2, 3), dt.datetime(2020, 1, 2, 3)),
-    (
-        "aware datetime",
-        dt.datetime(2020, 1, 2, tzinfo=dt.UTC),
-        dt.datetime(2020, 1, 2, tzinfo=dt.UTC),
-    ),
+    ("aware datetime", dt.datetime(2020, 1, 2, tzinfo=dt.UTC), dt.datetime(2020, 1, 2, tzinfo=dt.UTC)),
     ("path with caches filled", Path("/a/b"), Path("/a") / "b"),
     ("uuid", uuid.UUID(int=3), uuid.UUID(int=3)),
     ("pattern", re.compile("a+"), re.compile("a+")),
