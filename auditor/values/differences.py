@@ -271,10 +271,10 @@ def differences(left: object, right: object, near: Tolerance | None = None) -> I
             total = min(total + count, MOST)
             yield Place(path_text(steps), a, b, size=count, again=True)
             continue
+        if len(stack) > DEEPEST and type(a) not in PLAIN:
+            raise refusal(left, left, (), "it is nested too deeply")
         found = _compared(a, b, within, (left, right), steps)
         if isinstance(found, _Parts):
-            if len(stack) > DEEPEST:
-                raise refusal(left, left, (), "it is nested too deeply")
             counts[key] = -1
             held += (a, b)
             stack.append(_Opened(iter(found.pairs), found, within, (a, b), key, total))
