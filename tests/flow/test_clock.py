@@ -14,7 +14,7 @@ from support.requests import carried_out, request_of, timeless
 
 import auditor
 from auditor.engine.engine import RunOptions
-from auditor.errors import BadValue, UsageError
+from auditor.errors import BadValue
 from auditor.flow.question import find_question
 from auditor.flow.record import Record
 from auditor.flow.run import Clock, Silent
@@ -231,11 +231,6 @@ def test_none_begins_after_the_time_of_all_and_each_has_a_record() -> None:
 def test_an_audit_of_several_keeps_a_shorter_time_of_its_own() -> None:
     records = list(audit_all(settled(CONSTANT, for_="9s"), lambda index, name: Silent(), seconds=300.0, now=ticks()))
     assert records[0].cost.limits["for"] == 9
-
-
-def test_a_number_that_is_fixed_has_no_clock() -> None:
-    with pytest.raises(UsageError, match="--for 5m and --fixed 50 do not go together"):
-        auditor.audit(CONSTANT, fixed=50, for_="5m")
 
 
 def test_the_command_line_ends_with_3(command: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:

@@ -86,15 +86,9 @@ def test_what_came_out_before_is_told_of_the_same_question_alone(kept: Record) -
     assert before.low <= (before.estimate or 0) <= before.high
 
 
-def test_where_no_ledger_has_them_there_is_a_sentence(kept: Record, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="ask again with ledger=FILE"):
-        failed().trials()
+def test_where_the_ledger_is_gone_there_is_a_sentence(kept: Record, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"cannot read the ledger .*gone"):
         kept.trials(str(tmp_path / "gone.sqlite"))
-    other = tmp_path / "other.sqlite"
-    auditor.audit(constant, "norm", size=9, ledger=other, fixed=29)
-    with pytest.raises(UsageError, match="give the record's own ledger"):
-        kept.trials(str(other))
 
 
 # A notebook.
