@@ -31,9 +31,9 @@ class Experiment(msgspec.Struct, frozen=True):
     """
 
     kind: str
-    rank: int
     changed: Unit | None = None
     twice: Unit | None = None
+    rank: int = 0
     must_not_matter: bool = False
     samples: int = 8  # that are run twice, where that is all there is to see
     why_not: Callable[[Looked, Bench], str] = lambda looked, bench: ""  # why it does not fit; "" if it does
@@ -78,23 +78,23 @@ def _not_continuous(looked: Looked, bench: Bench) -> str:
 
 
 EXPERIMENTS = (
-    Experiment("hidden-state", 0, run_pair_put_back, units.same_again, must_not_matter=True),
-    Experiment("hash-seed", 0, run_pair_elsewhere, units.other_hash_seed, must_not_matter=True, samples=_ELSEWHERE),
-    Experiment("threads", 0, run_pair_elsewhere, units.all_threads, must_not_matter=True, samples=_ELSEWHERE),
+    Experiment("hidden-state", run_pair_put_back, units.same_again, must_not_matter=True),
+    Experiment("hash-seed", run_pair_elsewhere, units.other_hash_seed, must_not_matter=True, samples=_ELSEWHERE),
+    Experiment("threads", run_pair_elsewhere, units.all_threads, must_not_matter=True, samples=_ELSEWHERE),
     Experiment(
         "row-order",
-        4,
         units.sorted_rows,
         units.other_order,
+        rank=4,
         why_not=_unless(all, "rows", "the samples have no rows that could be in another order"),
     ),
-    Experiment("rounding-noise", 5, units.beyond_noise, why_not=_no_floats),
-    Experiment("desync", 1, units.in_step, why_not=lambda looked, bench: why_unkeyed(bench) or ""),
-    Experiment("continuous", 6, why_not=_not_continuous),
-    Experiment("labels", 2, why_not=_unless(any, "labels", "the output has no labels that occur more than once")),
-    Experiment("output-order", 3, why_not=_unless(any, "order", "the output has no list of different things")),
-    Experiment("r-unused", 9, units.r_of_its_own, units.other_r),
-    Experiment("too-little-data", 7, units.other_size, why_not=_no_more_rows),
+    Experiment("rounding-noise", units.beyond_noise, rank=5, why_not=_no_floats),
+    Experiment("desync", units.in_step, rank=1, why_not=lambda looked, bench: why_unkeyed(bench) or ""),
+    Experiment("continuous", rank=6, why_not=_not_continuous),
+    Experiment("labels", rank=2, why_not=_unless(any, "labels", "the output has no labels that occur more than once")),
+    Experiment("output-order", rank=3, why_not=_unless(any, "order", "the output has no list of different things")),
+    Experiment("r-unused", units.r_of_its_own, units.other_r),
+    Experiment("too-little-data", units.other_size, rank=7, why_not=_no_more_rows),
 )
 
 
