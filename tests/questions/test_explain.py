@@ -17,7 +17,6 @@ import pytest
 from learners import caused
 
 import auditor
-from auditor.errors import UsageError
 from auditor.flow.record import Record, to_json
 from auditor.questions.explain.answer import ExplainAnswer, answer_of
 
@@ -96,13 +95,6 @@ def test_a_sound_subject_has_no_cause(fn: Callable[..., Any], source: str) -> No
     assert "nothing to explain" in record.reason
 
 
-def test_the_order_of_experiments_is_that_of_the_table_and_all_are_told() -> None:
-    _, answer = explained(caused.raw_mean)
-    kinds = [one.kind for one in answer.experiments]
-    assert kinds == [kind for kind in KINDS if kind in kinds]
-    assert all(one.note for one in answer.experiments if one.state == "not run")
-
-
 def test_the_record_has_the_fields_that_were_promised() -> None:
     record, _ = explained(caused.raw_mean)
     document = json.loads(to_json(record))
@@ -145,29 +137,6 @@ def test_a_grid_as_wide_as_it_says_meets_the_target() -> None:
     )
 
 
-def test_numbers_that_jump_when_one_row_changes_are_no_continuum() -> None:
-    """A mean goes 1 / sqrt(200) as far; what a generator draws that the rows have seeded goes all the way."""
-    _, answer = explained(caused.seeded_by_the_sample)
-    (row,) = (one for one in answer.experiments if one.kind == "continuous")
-    assert row.state == "not run"
-    assert "one fresh row moves the numbers" in row.note
-
-
-def test_last_digits_are_a_note_and_no_cause() -> None:
-    """A mean has other last digits when rows come in another order; that is not why two means differ."""
-    _, answer = explained(caused.raw_mean)
-    order = next(one for one in answer.experiments if one.kind == "row-order")
-    assert order.shown > 0
-    assert order.beyond_digits == 0
-    assert order.state == "not shown"
-    assert "last digits" in order.note
-
-
-def test_what_was_never_drawn_is_certain() -> None:
-    _, answer = explained(caused.is_above)
-    assert "No bit of r was drawn" in answer.causes[0].message
-
-
 def test_an_r_that_is_drawn_and_does_no_work() -> None:
     def drawn_in_vain(sample: Any, r: np.random.Generator) -> bool:
         r.random()
@@ -176,29 +145,6 @@ def test_an_r_that_is_drawn_and_does_no_work() -> None:
     _, answer = explained(drawn_in_vain, confidence=0.95)
     assert [cause.kind for cause in answer.causes] == ["r-unused"]
     assert "No bit" not in answer.causes[0].message
-
-
-def test_more_rows_are_told_with_the_exponent() -> None:
-    """One digit of a mean: rho falls at least as the square root of the rows."""
-    _, answer = explained(caused.one_digit)
-    assert answer.growth is not None
-    assert answer.growth.exponent < -0.2
-    assert answer.growth.size is not None
-    assert answer.growth.size > 800
-
-
-def test_a_data_set_compares_a_quarter_of_its_rows_with_all(tmp_path: Path) -> None:
-    rows = np.random.Generator(np.random.PCG64(5)).normal(0.03, 1, size=2000)
-
-    def digit(sample: Any, r: np.random.Generator) -> float:
-        return round(float(sample.mean()), 1)
-
-    record, answer = explained(digit, rows, size=None, confidence=0.95, rho=0.01)
-    found = next(one for one in answer.experiments if one.kind == "too-little-data")
-    assert found.before > found.after
-    assert found.after == sum(row.mismatches for row in record.cells if row.name == "as it is") or found.pairs < (
-        record.pairs or 0
-    )
 
 
 @pytest.mark.parametrize(("kind", "state"), [("dict", "not shown"), ("polars", "not run")])
@@ -216,23 +162,6 @@ def test_tables_of_any_library_have_rows(kind: str, state: str) -> None:
     assert (noise.state, "no noise can be put on a polars DataFrame" in noise.note) == (state, kind == "polars")
 
 
-def test_how_many_fresh_rows_change_the_answer() -> None:
-    """One that looks at its first row alone turns there; a raw mean at any row."""
-    _, answer = explained(caused.first_row)
-    assert answer.fresh_rows is not None
-    assert answer.fresh_rows.row == 0
-    _, answer = explained(caused.raw_mean)
-    assert answer.fresh_rows is not None
-    assert answer.fresh_rows.median == 1
-
-
-def test_it_costs_at_most_six_times_the_pairs_of_a_plain_audit() -> None:
-    for fn in (caused.is_above, caused.redraws):
-        record, answer = explained(fn, pairs=20, confidence=0.95)
-        assert record.budget == 120
-        assert answer.pairs_in_all <= 120
-
-
 def test_the_pairs_are_never_those_of_a_check() -> None:
     seen: list[float] = []
 
@@ -246,17 +175,6 @@ def test_the_pairs_are_never_those_of_a_check() -> None:
     auditor.audit(remembers, "norm", size=200)
     assert firsts
     assert mine.isdisjoint(seen)
-
-
-def test_hidden_state_does_not_end_it() -> None:
-    calls: list[int] = []
-
-    def counts(sample: Any, r: np.random.Generator) -> int:
-        calls.append(1)
-        return len(calls)
-
-    record, _ = explained(counts, confidence=0.95)
-    assert record.exit_code == 0
 
 
 def test_an_experiment_that_the_subject_cannot_stand_is_told_and_ends_no_other() -> None:
@@ -278,20 +196,6 @@ def test_a_subject_that_never_runs_is_exit_code_4() -> None:
 
     record = auditor.ask("explain", broken, "norm", size=10)
     assert record.exit_code == 4
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"measure": "churn"}, "--measure churn"),
-        ({"fixed": 9}, "--fixed 9"),
-        ({"inputs": "[1]"}, "--inputs"),
-        ({"pairs": 3}, "pairs"),
-    ],
-)
-def test_options_of_other_designs_are_refused(options: dict[str, Any], words: str) -> None:
-    with pytest.raises(UsageError, match=words):
-        auditor.ask("explain", caused.raw_mean, "norm", size=10, **options)
 
 
 def test_counts_have_no_rows_to_sort() -> None:
