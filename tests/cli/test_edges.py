@@ -463,6 +463,7 @@ def test_the_confidence_of_a_page_is_that_of_all_its_records(tmp_path: Path, mon
         ((None, None, 0.1), "--ever goes with --above: which rho is the limit?"),
         ((0.1, 5.0, 0.1), "--run-length and --ever are two promises: alarms with restarts, or one alarm; choose one"),
         ((0.0, None, None), "above=0.0 must be in (0, 1): the rho that was to be kept, e.g. 0.1"),
+        ((float("nan"), None, None), "above=nan must be in (0, 1): the rho that was to be kept, e.g. 0.1"),
         ((1.0, None, None), "above=1.0 must be in (0, 1): the rho that was to be kept, e.g. 0.1"),
         ((0.1, 1.0, None), "run-length=1.0 must be above 1: audits to a false alarm, e.g. 100"),
         ((0.1, None, 0.0), "ever=0.0 must be in (0, 1): how likely a false alarm may be, e.g. 0.01"),

@@ -8,7 +8,6 @@ import re
 import shlex
 import subprocess
 import sys
-import unicodedata
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -19,6 +18,7 @@ import msgspec
 import pytest
 import rich.progress  # noqa: F401  # rich draws from `random` when it is first imported
 from markdown_it import MarkdownIt
+from support.records import assert_harmless
 
 import auditor
 from auditor.cli.command_line import cli, run
@@ -43,7 +43,6 @@ pytestmark = pytest.mark.usefixtures("no_second_process")
 
 ROOT = Path(__file__).parents[2]
 CI = (ROOT / "docs" / "ci.md").read_text()
-HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 NASTY = (
     "\x00\x08\x1b[31mred\x9b1m\x07 \u202eright\u200b\u2028 \ufffe\uffff \udc80 ]]> <script>alert(1)</script> "
     "<!-- & &#0; a|b\\|c `x` ``y`` ```z``` ~~~ **bold** _it_ [link](http://evil.example) ![i](http://evil.example/i) "
@@ -112,18 +111,13 @@ def _with(verdict: str, expect: str, **changes: Any) -> Record:
     return msgspec.structs.replace(failed(), verdict=verdict, expect=expect, **changes)
 
 
-def assert_shown(text: str) -> None:
-    found = {f"U+{ord(c):04X}" for c in text if c != "\n" and unicodedata.category(c) in HIDDEN}
-    assert not found, f"came through: {found}"
-
-
 # Hostile outputs, a test for each format.
 
 
 def test_hostile_outputs_are_harmless_on_the_terminal() -> None:
     for record in hostile():
         text = as_text(record)
-        assert_shown(text)
+        assert_harmless(text)
         assert r"\u202e" in text
         assert len(text) < 100_000
 
@@ -145,7 +139,7 @@ def test_hostile_outputs_are_harmless_in_junit() -> None:
         assert {element.tag for element in root.iter()} <= known
         (found,) = (element for element in root.iter() if element.tag in ("failure", "error"))
         for element in root.iter():
-            assert_shown((element.text or "") + (element.tail or "") + "".join(element.attrib.values()))
+            assert_harmless((element.text or "") + (element.tail or "") + "".join(element.attrib.values()))
         assert r"\u202e" in (found.text or "")
     whole = "".join(ElementTree.fromstring(junit(hostile(), 0.95)).itertext())
     assert all(sign in whole for sign in ("]]>", "<script>", "::error", r"\udc80", r"\ufffe"))
@@ -156,7 +150,7 @@ def test_hostile_outputs_are_harmless_in_markdown() -> None:
     documents.append(markdown([*hostile(), endless()], 0.95))
     for document in documents:
         assert len(document) < 200_000
-        assert_shown(document)
+        assert_harmless(document)
         document.encode()
         tokens = list(_tokens(document))
         block = {"heading", "paragraph", "table", "thead", "tbody", "tr", "th", "td"}
@@ -171,7 +165,7 @@ def test_hostile_outputs_are_harmless_in_markdown() -> None:
 def test_hostile_outputs_are_harmless_in_annotations() -> None:
     for record in (*hostile(), endless()):
         (line,) = annotation_lines([record], {})
-        assert_shown(line)
+        assert_harmless(line)
         assert "\n" not in line
         assert len(line) < 20_000
         properties, message = _parsed(line)

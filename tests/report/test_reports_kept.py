@@ -8,13 +8,13 @@ import json
 import os
 import sys
 import tempfile
-import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import rich.progress  # noqa: F401 - rich draws from `random` when it is first imported
+from support.records import assert_harmless
 
 from auditor.cli.command_line import run
 from auditor.cli.output import make_console, warn
@@ -66,13 +66,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     subject = f'[[tool.auditor.subject]]\ntarget = "nasty.py:steady"\nparams = {{ name = {table} }}\n'
     (tmp_path / "gate.toml").write_text(subject)
     return tmp_path
-
-
-def assert_harmless(said: str) -> None:
-    hidden = {
-        f"U+{ord(c):04X}" for c in said if c != "\n" and unicodedata.category(c) in {"Cc", "Cf", "Cs", "Zl", "Zp"}
-    }
-    assert not hidden
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -256,15 +256,9 @@ def constant(sample, r): return [1] * 500
 
 
 @pytest.fixture
-def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+def call(tmp_path: Path, command: Callable[..., tuple[int, str, str]]) -> Callable[..., str]:
     (tmp_path / "wobbly.py").write_text(LEARNERS)
-    monkeypatch.chdir(tmp_path)
-
-    def call(*words: str) -> str:
-        run([*words])
-        return capsys.readouterr().out
-
-    return call
+    return lambda *words: command(*words, cwd=tmp_path, columns=80)[1]
 
 
 ON = ("--source", "wobbly.py:rows", "--size", "60")

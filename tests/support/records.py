@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from functools import cache
 from typing import Any
 
@@ -24,6 +25,12 @@ HOSTILE = (
     "<a href=javascript:alert(5)>x</a>",
     "]]><!-- -->&lt;b&gt;",
 )
+
+
+def assert_harmless(text: str, keep: str = "\n") -> None:
+    """No character of a text moves the cursor, hides or turns what stands beside it."""
+    hidden = {c for c in text if c not in keep and unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
+    assert not hidden, f"came through: {[f'U+{ord(c):04X}' for c in hidden]}"
 
 
 def labels(sample: Any, r: Any) -> Any:
