@@ -231,10 +231,10 @@ def _sizes(inquiry: ExplainInquiry) -> tuple[str, str]:
 
 def _width(inquiry: ExplainInquiry) -> str:
     """Return the width of the grid, and how far rounding moves a number. Widths have two digits."""
-    low, high = (float(f"{width:.2g}") for width in (min(inquiry.widths), max(inquiry.widths)))
-    if low == high:
-        return f"of width {high:g}: the answer then moves by at most {high / 2:g}"
-    return f"of width {low:g} to {high:g}, by number: each then moves by at most half of its width"
+    narrow, wide = (float(f"{width:.2g}") for width in (min(inquiry.widths), max(inquiry.widths)))
+    if narrow == wide:
+        return f"of width {wide:g}: the answer then moves by at most {wide / 2:g}"
+    return f"of width {narrow:g} to {wide:g}, by number: each then moves by at most half of its width"
 
 
 def _share(one: ExperimentCounts) -> str:
