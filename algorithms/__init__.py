@@ -302,8 +302,8 @@ Corollary A.4: amplification of any rho < 1/4 - alpha
 Lemma A.5: making private randomness public never hurts
     known_answers:own_coin
     as printed: a subject A(sample, r, private) is audited both ways
-    questions/test_private::test_private_randomness_counts_where_it_is_not_shared
-    questions/test_private::test_what_the_lemma_rules_out_is_said
+    questions/test_cells::test_private_randomness_counts_where_it_is_not_shared
+    questions/test_cells::test_what_the_lemma_rules_out_is_said
 Lemma A.6: reproducibility implies generalisation
     generalisation:measured_halfspace generalisation:generalises
     as stated; the proof's last inequality is reversed, and it bounds R^ - R where R - R^ is meant

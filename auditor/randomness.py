@@ -93,13 +93,13 @@ def root_key(seed: int) -> Key:
     return Key(_extend(b"", b"auditor:%d" % seed))
 
 
-def arm_seed(seed: int, arm: int) -> int:
+def cell_seed(seed: int, number: int) -> int:
     """Return the root seed of one cell among several: what `--seed` takes to run it alone.
 
     From the root's child ("arm", i), so that no two cells share one, nor those of another root. 53 bits: a number that
     every reader of JSON keeps. Among 1,000 cells of 1,000 roots two are the same with probability 6e-5.
     """
-    return int.from_bytes(root_key(seed).child("arm", arm).digest[:8], "big") >> 11
+    return int.from_bytes(root_key(seed).child("arm", number).digest[:8], "big") >> 11
 
 
 def from_key(key: Key) -> Randomness:

@@ -16,7 +16,7 @@ from support.requests import bench_of
 from algorithms.data_reuse import QUERIES
 from auditor.errors import BadValue, UsageError
 from auditor.lookup import registered_subjects
-from auditor.randomness import KINDS, Key, Randomness, arm_seed, check_kind, from_key, kind_of, root_key
+from auditor.randomness import KINDS, Key, Randomness, cell_seed, check_kind, from_key, kind_of, root_key
 
 names = st.lists(st.one_of(st.text(max_size=8), st.integers(-(2**70), 2**70)), min_size=1, max_size=4)
 
@@ -122,7 +122,7 @@ def test_a_key_is_the_hash_of_its_path() -> None:
         [],
         [digest(b"auditor:3", b"spawn:2")],
     ]
-    assert arm_seed(4, 9) == int.from_bytes(digest(b"auditor:4", b"str:arm", b"int:9"), "big") >> (256 - 53)
+    assert cell_seed(4, 9) == int.from_bytes(digest(b"auditor:4", b"str:arm", b"int:9"), "big") >> (256 - 53)
 
 
 def test_a_second_spawn_gives_other_children_and_leaves_named_ones_alone() -> None:
@@ -243,11 +243,11 @@ def test_a_bad_seed_is_refused(seed: int) -> None:
 
 def test_no_two_arms_share_a_seed_nor_do_those_of_neighbouring_roots() -> None:
     """50 roots of 200 arms each: false alarm 6e-9, were the seeds drawn."""
-    seeds = {arm_seed(root, arm) for root in range(50) for arm in range(200)}
+    seeds = {cell_seed(root, arm) for root in range(50) for arm in range(200)}
     assert len(seeds) == 10_000
     assert max(seeds) < 2**53
     assert min(seeds) > 50, "nor with a root"
-    assert arm_seed(0, 1) == arm_seed(0, 1) != arm_seed(1, 0)
+    assert cell_seed(0, 1) == cell_seed(0, 1) != cell_seed(1, 0)
 
 
 def test_what_one_run_spawns_is_not_counted_in_the_next() -> None:

@@ -310,7 +310,7 @@ class EveryCell(InquiryBase):
         else:
             none = "none outside" if self.plan.unit == "runs" else "no mismatch in any"
             rate = f"{none} of {sum(self._done):,} {self.plan.unit}"
-        what = f"{self.leaves[0].claim()} is at most {at_most(most, beside=target)} for each of {len(found)} arms"
+        what = f"{self.leaves[0].claim()} is at most {at_most(most, beside=target)} for each of {len(found)} cells"
         reason = f"{what} ({sure(confidence)}){against}; {rate}"
         reason += next((words for leaf in self.leaves if (words := leaf.proviso())), "")
         reason += self.leaves[0].trusts(self.leaves)
@@ -323,9 +323,9 @@ class EveryCell(InquiryBase):
         is_spent = all(self._done[cell] >= self._each_budget for cell in open_cells)
         after = f"{self._each_budget:,} {unit} each" if is_spent else f"{sum(self._done):,} {unit} in all"
         reason = (
-            f"{len(open_cells)} of {len(self.cells)} arms are undecided after {after}, "
+            f"{len(open_cells)} of {len(self.cells)} cells are undecided after {after}, "
             f"{self.cells[worst].name} with {row.mismatches:,} {'outside' if unit == 'runs' else 'mismatches'}, "
-            f"{between(row.low, row.high, beside=self.plan.target)} (all arms together, {sure(row.confidence)})"
+            f"{between(row.low, row.high, beside=self.plan.target)} (all cells together, {sure(row.confidence)})"
         )
         if is_spent:
             target = {"strings": "--nu", "runs": "--eta"}.get(unit, "--rho")
@@ -379,7 +379,7 @@ class EveryCell(InquiryBase):
 
     def outlook(self) -> Outlook:
         open_cells, done = self._open, sum(self._done)
-        words = f"{len(open_cells)} of {len(self.cells)} arms undecided after {done:,} {self.plan.unit}"
+        words = f"{len(open_cells)} of {len(self.cells)} cells undecided after {done:,} {self.plan.unit}"
         if open_cells:
             worst = max((self.leaves[cell] for cell in open_cells), key=lambda leaf: leaf.suspicion())
             words += f"; {worst.outlook().words}"

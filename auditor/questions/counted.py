@@ -16,7 +16,7 @@ from auditor.flow.question import InquiryBase, Work
 from auditor.flow.record import CellRow
 from auditor.flow.verdict import Tally
 from auditor.questions.cells import cell_row
-from auditor.randomness import arm_seed
+from auditor.randomness import cell_seed
 from auditor.statistics.interval import two_sided
 from auditor.trials.cell import Cell
 from auditor.trials.identity import replay_command
@@ -97,4 +97,4 @@ class CountsCells(InquiryBase):
 
 def with_own_seed(cell: Cell, number: int, seed: int, name: str) -> Cell:
     """Return the cell under another name, with randomness that no cell of another number has."""
-    return replace(cell, seed=arm_seed(seed, number), name=name)
+    return replace(cell, seed=cell_seed(seed, number), name=name)

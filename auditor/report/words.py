@@ -188,7 +188,7 @@ def _cells(record: Record) -> Iterator[Part]:
             )
             for cell in record.cells
         ],
-        title=f"{measure_name(record)} of each arm; all intervals hold together with {sure} confidence:",
+        title=f"{measure_name(record)} of each cell; all intervals hold together with {sure} confidence:",
     )
 
 
@@ -210,7 +210,7 @@ def _findings(record: Record) -> Iterator[Part]:
 
 def _scope(record: Record) -> Iterator[Part]:
     if record.verdict == "pass":
-        scope = f"these {len(record.cells)} arms" if _is_worst_of_several(record) else "this source"
+        scope = f"these {len(record.cells)} cells" if _is_worst_of_several(record) else "this source"
         only = f"A pass speaks of {scope} and this size only: it proves nothing for other distributions or sizes."
         yield Words(only, "dim")
 
@@ -279,9 +279,9 @@ def _rho(record: Record, answer: dict[str, Any], verbose: bool) -> str:
     if record.unit == "strings":
         several = len(record.cells) > 1 and answer.get("cell")
         noun = "pairs, the first two runs of each string"
-        noun += f" of {len(record.cells)} arms; the largest is" if several else ";"
+        noun += f" of {len(record.cells)} cells; the largest is" if several else ";"
     elif _is_worst_of_several(record):
-        noun = f"pairs over all {len(record.cells)} arms; the largest is"
+        noun = f"pairs over all {len(record.cells)} cells; the largest is"
     else:
         noun = f"pairs, with private randomness {private};" if private in ("shared", "unshared") else "pairs;"
     method = f", {rho.method}" if verbose else ""
@@ -335,7 +335,7 @@ def _accuracy(record: Record, loss: object) -> Row:
     if record.unit == "strings":
         noun = "strings' most frequent outputs; a share"
     elif _is_worst_of_several(record):
-        noun = f"runs over all {len(record.cells)} arms; the largest share is"
+        noun = f"runs over all {len(record.cells)} cells; the largest share is"
     else:
         noun = "runs; a share"
     return "inaccurate", f"{counts} {noun} {share}{certified}"
@@ -409,13 +409,13 @@ def confidences(record: Record) -> str:
     if record.rho is None:
         return verdict
     if record.unit == "strings":
-        of = " of all arms" if len(record.cells) > 1 else ""
+        of = " of all cells" if len(record.cells) > 1 else ""
         rows = f"the rows of the table{of} hold together with {together}"
         return f"{verdict}; {rows}, and the interval of rho has its own {percent(record.rho.confidence)}"
     if _is_comparison(record):
         return f"both verdicts hold together with {together}; so do the two intervals of rho, apart from the verdicts"
     if len(record.cells) > 1:
-        return f"{verdict}; the intervals of all arms hold together with {together}, apart from the verdict"
+        return f"{verdict}; the intervals of all cells hold together with {together}, apart from the verdict"
     return f"{verdict}; each interval has its own {percent(record.confidence)}, apart from the verdict"
 
 

@@ -93,7 +93,7 @@ def walk(settled_: EveryCell, rhos: Sequence[float], rng: np.random.Generator) -
 
 
 def mean_alone(gate: Gate, rho: float, pairs: int) -> float:
-    """The expected number of pairs of one arm by itself, whoever else is given some in between: exact."""
+    """The expected number of pairs of one cell by itself, whoever else is given some in between: exact."""
     passes, fails = (np.array([boundary[k] for k in range(400)]) for boundary in (gate.passes, gate.fails))
     alive, mean = np.eye(1, 400)[0], 0.0
     for n in range(1, pairs + 1):
@@ -104,15 +104,15 @@ def mean_alone(gate: Gate, rho: float, pairs: int) -> float:
     return mean
 
 
-def test_one_bad_arm_in_twenty_is_found_with_few_pairs() -> None:
+def test_one_bad_cell_in_twenty_is_found_with_few_pairs() -> None:
     """One at twice the target, the others at a quarter. It took 739 pairs one at a time; blocks may cost 5 % more.
     How many the bad one has of itself is known: 8/5 of what it has by chance is taken off, which leaves the mean as it
     is and, of 240 walks, a standard error of 17; over 2,400 of them the mean was 701, so that a true mean of that
     exceeds the bound with probability 1e-5."""
-    rng, walks, arms = np.random.default_rng(0), 240, settled(["arm"] * 20, rho=0.05, pairs=2000)
-    ended = [walk(arms, [0.1] + [0.0125] * 19, rng) for _ in range(walks)]
+    rng, walks, cells = np.random.default_rng(0), 240, settled(["cell"] * 20, rho=0.05, pairs=2000)
+    ended = [walk(cells, [0.1] + [0.0125] * 19, rng) for _ in range(walks)]
     alone = np.array([every.leaves[0].tally.pairs for every in ended])
-    by_chance = alone - mean_alone(arms.leaves[0].plan.gate, 0.1, 2000)
+    by_chance = alone - mean_alone(cells.leaves[0].plan.gate, 0.1, 2000)
     pairs = np.array([sum(leaf.tally.pairs for leaf in every.leaves) for every in ended]) - 1.6 * by_chance
     found = sum(every.states[0] == "fail" for every in ended)
     error = pairs.std() / math.sqrt(walks)
@@ -123,7 +123,7 @@ def test_one_bad_arm_in_twenty_is_found_with_few_pairs() -> None:
 
 
 def ever_fails(rho: float, target: float, alpha: float, pairs: int) -> float:
-    """The probability that one arm, given so many pairs, is ever at or beyond the boundary of a fail: exact."""
+    """The probability that one cell, given so many pairs, is ever at or beyond the boundary of a fail: exact."""
     boundary, alive, failed = fail_boundary(target, alpha, pairs), np.zeros(pairs + 1), 0.0
     alive[0] = 1.0
     last = np.array([boundary[k] for k in range(200)])
@@ -139,18 +139,18 @@ def ever_fails(rho: float, target: float, alpha: float, pairs: int) -> float:
 
 
 @pytest.mark.parametrize("target", [0.05, 0.2])
-def test_arms_that_are_all_at_the_target_fail_at_most_alpha_of_the_time(target: float) -> None:
-    """Exact for one arm, whatever pairs it is given; the union over arms holds for any allocation."""
+def test_cells_that_are_all_at_the_target_fail_at_most_alpha_of_the_time(target: float) -> None:
+    """Exact for one cell, whatever pairs it is given; the union over cells holds for any allocation."""
     each = ever_fails(target, target, 0.05 / 20, int(100 / target))
-    print(f"target {target}: one arm fails with probability {each:.5f}, twenty with at most {20 * each:.4f} of 0.05")
+    print(f"target {target}: one cell fails with probability {each:.5f}, twenty with at most {20 * each:.4f} of 0.05")
     assert 0 < 20 * each <= 0.05
-    gates = [leaf.plan.gate for leaf in settled(["arm"] * 20, rho=target).leaves]
+    gates = [leaf.plan.gate for leaf in settled(["cell"] * 20, rho=target).leaves]
     assert {gate.alpha_fail for gate in gates} == {0.05 / 20}, "and that is the boundary of each"
     assert {gate.alpha_pass for gate in gates} == {0.05}
 
 
-def test_a_pass_takes_every_arm_and_no_more_than_each_alone() -> None:
-    every = settled([f"arm {i}" for i in range(5)], rho=0.05, pairs=2000)
+def test_a_pass_takes_every_cell_and_no_more_than_each_alone() -> None:
+    every = settled([f"cell {i}" for i in range(5)], rho=0.05, pairs=2000)
     finish(every, lambda cell, index: (False, None))
     assert (pairs_of(every), set(every.states)) == ([68] * 5, {"pass"})
     assert every.plan.least_trials == 5 * 68
@@ -158,11 +158,11 @@ def test_a_pass_takes_every_arm_and_no_more_than_each_alone() -> None:
     assert (verdict.outcome, verdict.error_spent) == ("pass", 0.05)
     assert verdict.bound == Bound("upper", 0.05, 0.95)
     assert verdict.reason == (
-        "rho is at most 0.05 for each of 5 arms (95 % confidence), the target; no mismatch in any of 340 pairs"
+        "rho is at most 0.05 for each of 5 cells (95 % confidence), the target; no mismatch in any of 340 pairs"
     )
 
 
-def test_a_fail_names_its_arm_at_its_share_of_alpha() -> None:
+def test_a_fail_names_its_cell_at_its_share_of_alpha() -> None:
     every = settled(["a", "b", "c", "d"], rho=0.1, pairs=100)
     first = every.next()
     assert [one.cell for one in first] == [0, 1, 2, 3], "each has some pairs before any is preferred"
@@ -192,24 +192,24 @@ def test_a_block_that_decides_is_over_at_once() -> None:
     assert every.verdict().reason.startswith("with c ")
 
 
-def test_an_undecided_arm_is_named() -> None:
+def test_an_undecided_cell_is_named() -> None:
     every = settled(["zero", "near"], rho=0.05, pairs=80)
     finish(every, lambda cell, index: (bool(cell) and (index + 1) % 20 == 0, None))
     assert every.states == ["pass", "inconclusive"]
     verdict = every.verdict()
     assert verdict.outcome == "inconclusive"
-    assert "1 of 2 arms are undecided" in verdict.reason
+    assert "1 of 2 cells are undecided" in verdict.reason
     assert "near" in verdict.reason
 
 
-def test_a_fixed_design_gives_every_arm_its_pairs_and_judges_once() -> None:
+def test_a_fixed_design_gives_every_cell_its_pairs_and_judges_once() -> None:
     every = settled(["a", "b"], rho=0.1, fixed=60)
     finish(every, lambda cell, index: (bool(cell) and index < 20, None))
     assert pairs_of(every) == [60, 60]
     assert every.states == ["pass", "fail"]
 
 
-def test_inaccuracy_fails_an_arm_too() -> None:
+def test_inaccuracy_fails_a_cell_too() -> None:
     every = settled(["a", "b"], delta=0.05, rho=0.1, pairs=100)
     finish(every, lambda cell, index: (False, not cell))
     verdict = every.verdict()
@@ -238,17 +238,17 @@ def test_what_is_handed_out_depends_on_the_counts_alone() -> None:
 def test_the_worst_of_several_sources_counts(tmp_path: Path) -> None:
     record = auditor.audit(first_bit, [bernoulli(0.0), bernoulli(0.3), bernoulli(0.01)], rho=0.1)
     assert (record.verdict, record.decided_by, record.question) == ("fail", "mismatches", "rho")
-    assert [arm.verdict for arm in record.cells].count("fail") == 1
+    assert [cell.verdict for cell in record.cells].count("fail") == 1
     assert record.cells[1].verdict == "fail"
     truths = [0.0, 2 * 0.3 * 0.7, 2 * 0.01 * 0.99]
-    assert all(arm.low <= rho <= arm.high for arm, rho in zip(record.cells, truths, strict=True))
+    assert all(cell.low <= rho <= cell.high for cell, rho in zip(record.cells, truths, strict=True))
     assert record.rho.low <= max(truths) <= record.rho.high
     assert (record.measures[0].name, record.measures[0].count) == ("rho", None)
     assert (record.measures[0].low, record.measures[0].high) == (record.rho.low, record.rho.high)
-    assert record.pairs == sum(arm.pairs for arm in record.cells)
+    assert record.pairs == sum(cell.pairs for cell in record.cells)
     (tmp_path / "record.json").write_bytes(to_json(record))
     assert to_json(read_record(tmp_path / "record.json")) == to_json(record)
-    assert "rho of each arm" in as_text(record)
+    assert "rho of each cell" in as_text(record)
     assert "| verdict | mismatches | pairs |" in markdown([record], 0.95)
 
 
@@ -256,26 +256,26 @@ def test_every_input_must_pass() -> None:
     source = bernoulli(0.5)
     passed = auditor.audit(mixed, source, inputs={"q": [0.0, 0.001]}, rho=0.2)
     assert (passed.verdict, passed.params) == ("pass", {})
-    assert [arm.name for arm in passed.cells] == ["q=0.0", "q=0.001"]
+    assert [cell.name for cell in passed.cells] == ["q=0.0", "q=0.001"]
     assert auditor.audit(mixed, source, inputs={"q": [0.0, 1.0]}, rho=0.2).verdict == "fail"
     fixed = auditor.audit(mixed, source, inputs={"q": [0.0, 0.0]}, rho=0.2, fixed=40)
     assert (fixed.verdict, fixed.pairs, fixed.budget) == ("pass", 80, 80)
 
 
-def test_a_replay_leads_to_the_arm_that_differed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_replay_leads_to_the_cell_that_differed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     document = tmp_path / "record.json"
     sources = ["--source", "bernoulli(0.01)", "--source", "bernoulli(0.4)"]
     assert run(["check", "first_bit", *sources, "--rho", "0.1", "--json", str(document)]) == 1
-    arms = json.loads(document.read_text())["cells"]
-    assert "--source 'bernoulli(0.4)'" in arms[1]["replay"]
+    cells = json.loads(document.read_text())["cells"]
+    assert "--source 'bernoulli(0.4)'" in cells[1]["replay"]
     capsys.readouterr()
-    assert run(shlex.split(arms[1]["replay"])[3:]) == 0
+    assert run(shlex.split(cells[1]["replay"])[3:]) == 0
     assert "DIFFERENT" in capsys.readouterr().out
     assert run(["check", "first_bit", *sources, "--replay", "0", "--cell", "1"]) == 0
     assert run(["check", "first_bit", *sources, "--replay", "0"]) == 2
     assert run(["replay", str(document), "--pair", "0"]) == 2
     assert "has 2 cells" in capsys.readouterr().err
-    pair = shlex.split(arms[1]["replay"])[-1]
+    pair = shlex.split(cells[1]["replay"])[-1]
     assert run(["replay", str(document), "--pair", pair, "--cell", "1", "--trust"]) == 0
     assert "DIFFERENT" in capsys.readouterr().out
 
@@ -353,7 +353,7 @@ def test_a_claim_that_differs_between_inputs_is_no_target() -> None:
         auditor.audit(claims, inputs={"q": [0.1, 0.2]})
 
 
-def test_an_arm_that_raises_is_named() -> None:
+def test_a_cell_that_raises_is_named() -> None:
     def divides(sample: Any, r: Any, *, x: float) -> float:
         return 1 / x
 
@@ -390,7 +390,7 @@ def test_churn_is_asked_of_every_input() -> None:
     passed = auditor.audit(moved, uniform, inputs={"by": [0.0, 0.001]}, **options)
     assert passed.verdict == "pass"
     assert "the mean churn is at most" in passed.reason
-    assert "for each of 2 arms" in passed.reason
+    assert "for each of 2 cells" in passed.reason
 
 
 def remembers(sample: Any, r: Any, *, q: float) -> frozenset[float]:
@@ -415,29 +415,29 @@ def audit_nu(bad: list[float], **options: Any) -> Any:
     return auditor.audit(good_and_bad, uniform, inputs={"bad": bad}, **{"eta": 0.1, "nu": 0.1, **options})
 
 
-def test_a_pass_of_nu_takes_of_each_arm_what_it_takes_alone() -> None:
+def test_a_pass_of_nu_takes_of_each_cell_what_it_takes_alone() -> None:
     alone = NuGate(0.1, 0.1, 20, alpha_pass=0.05, alpha_fail=0.05).least_strings(20)
     assert alone is not None
     record = audit_nu([0.0, 0.0, 0.0])
     assert (record.verdict, record.error_spent) == ("pass", 0.05)
-    assert [arm.pairs for arm in record.cells] == [alone] * 3
+    assert [cell.pairs for cell in record.cells] == [alone] * 3
     assert record.cost.runs == 3 * 20 * alone
-    assert record.reason.startswith("nu at eta 0.1 is at most 0.0983 for each of 3 arms")
-    assert all(arm.confidence == 0.95 and arm.high > 0.1 for arm in record.cells), "rows are simultaneous, so wider"
+    assert record.reason.startswith("nu at eta 0.1 is at most 0.0983 for each of 3 cells")
+    assert all(cell.confidence == 0.95 and cell.high > 0.1 for cell in record.cells), "rows are simultaneous, so wider"
 
 
-def test_a_fail_of_nu_names_its_arm_and_has_its_share() -> None:
+def test_a_fail_of_nu_names_its_cell_and_has_its_share() -> None:
     record = audit_nu([0.0, 0.5, 0.0])
     assert (record.verdict, record.decided_by) == ("fail", "strings")
     assert record.reason.startswith("with bad=0.5 for a share of at least")
-    assert [arm.verdict for arm in record.cells] == ["inconclusive", "fail", "inconclusive"]
+    assert [cell.verdict for cell in record.cells] == ["inconclusive", "fail", "inconclusive"]
     assert record.bound.confidence == pytest.approx(1 - 0.05)
     gate = inquiry_of(good_and_bad, uniform, "nu", inputs={"bad": [0.0] * 3}, eta=0.1, nu=0.1).plan.nu_gate
     assert gate is not None
     assert (gate.alpha_pass, gate.alpha_fail) == (0.05, pytest.approx(0.05 / 3))
     assert record.cells[1].low <= nu_of(0.1, 0.5, 0.0) <= record.cells[1].high
     assert record.params == {}
-    assert "nu of each arm" in as_text(record)
+    assert "nu of each cell" in as_text(record)
     assert "| verdict | beyond eta | strings |" in markdown([record], 0.95)
 
 
@@ -455,17 +455,17 @@ def test_the_command_asks_nu_for_every_input_and_replays_a_string_of_one(
     assert f"string {string}: 2 outputs in 20 runs" in capsys.readouterr().out
 
 
-def test_an_arm_of_nu_that_raises_is_what_the_record_tells() -> None:
+def test_a_cell_of_nu_that_raises_is_what_the_record_tells() -> None:
     record = audit_nu([0.0, 2.0])
     assert (record.verdict, record.error_spent) == ("error", 0.0)
     assert record.reason.startswith("with bad=2.0:")
 
 
-# What is said of several arms together.
+# What is said of several cells together.
 
 
 def ended(every: EveryCell, counts: Sequence[tuple[int, ...]]) -> Any:
-    """The answer after arms have counted so much: pairs, mismatches, and runs that were judged and failed."""
+    """The answer after cells have counted so much: pairs, mismatches, and runs that were judged and failed."""
     for leaf, count in zip(every.leaves, counts, strict=True):
         leaf.tally = Tally(*count)  # type: ignore[attr-defined]
     every._done = [count[0] for count in counts]
@@ -473,7 +473,7 @@ def ended(every: EveryCell, counts: Sequence[tuple[int, ...]]) -> Any:
     return every.answer()
 
 
-def test_all_arms_are_accurate_only_if_each_is_shown_to_be() -> None:
+def test_all_cells_are_accurate_only_if_each_is_shown_to_be() -> None:
     every = settled(["a", "b", "c"], delta=0.1, rho=0.2, fixed=200)
     shown, open_ = (200, 0, 200, 0), (200, 0, 200, 19)
     found = ended(every, [shown, open_, shown]).accuracy
@@ -484,7 +484,7 @@ def test_all_arms_are_accurate_only_if_each_is_shown_to_be() -> None:
     assert ended(settled(["a", "b"], rho=0.2, fixed=200), [(200, 0), (200, 0)]).accuracy is None
 
 
-def test_the_largest_allowed_share_and_limit_of_any_arm_are_told() -> None:
+def test_the_largest_allowed_share_and_limit_of_any_cell_are_told() -> None:
     """Arms may declare other deltas and be judged as often as they ran."""
     leaves = settled(["a", "b"], rho=0.2, fixed=200).leaves
     every = EveryCell([named(leaf, leaf.cell.name, delta) for leaf, delta in zip(leaves, (0.1, 0.3), strict=True)])
@@ -496,7 +496,7 @@ def test_the_largest_allowed_share_and_limit_of_any_arm_are_told() -> None:
 
 
 def test_where_the_largest_rho_is() -> None:
-    """Above every arm's lower limit, and below the largest upper one: two arms may say either."""
+    """Above every cell's lower limit, and below the largest upper one: two cells may say either."""
     every = settled(["few", "many"], rho=0.5, pairs=1000)
     said = ended(every, [(12, 2), (600, 180)])
     few, many = two_sided("anytime", 12, 2, 0.975), two_sided("anytime", 600, 180, 0.975)
@@ -512,19 +512,19 @@ def test_where_the_largest_rho_is() -> None:
         assert (found.low, found.high) == (many[0], few[1]), "the one that failed need not be the largest"
 
 
-def test_a_pass_states_the_largest_limit_of_its_arms() -> None:
+def test_a_pass_states_the_largest_limit_of_its_cells() -> None:
     every = settled(["a", "b", "c"], rho=0.2, fixed=100)
     ended(every, [(100, 0), (100, 9), (100, 3)])
     verdict, limits = every.verdict(), [BOUNDS["fixed"][1](100, k, 0.05) for k in (0, 9, 3)]
     assert verdict.bound == Bound("upper", max(limits), 0.95)
     assert (verdict.outcome, verdict.error_spent, verdict.decided_by) == ("pass", 0.05, "mismatches")
     assert verdict.reason == (
-        f"rho is at most {at_most(max(limits))} for each of 3 arms (95 % confidence), within the target 0.2; "
+        f"rho is at most {at_most(max(limits))} for each of 3 cells (95 % confidence), within the target 0.2; "
         "the largest that was seen is 0.09, with b"
     )
 
 
-def test_a_fail_has_the_error_of_all_arms() -> None:
+def test_a_fail_has_the_error_of_all_cells() -> None:
     every = settled(["a", "b", "c"], delta=0.1, rho=0.2, fixed=100)
     said = ended(every, [(100, 0, 100, 0), (100, 9, 100, 0), (100, 60, 100, 0)])
     verdict = every.verdict()
@@ -534,23 +534,23 @@ def test_a_fail_has_the_error_of_all_arms() -> None:
     assert [row.verdict for row in said.rows] == ["pass", "pass", "fail"]
 
 
-def test_arms_that_have_pairs_left_are_not_said_to_have_spent_them() -> None:
+def test_cells_that_have_pairs_left_are_not_said_to_have_spent_them() -> None:
     every = settled(["spent", "stopped"], rho=0.2, pairs=100)
     ended(every, [(100, 20), (40, 8)])
     assert set(every.states) == {"inconclusive"}
     reason = every.verdict().reason
-    assert "2 of 2 arms are undecided after 140 pairs in all, stopped with 8 mismatches" in reason
+    assert "2 of 2 cells are undecided after 140 pairs in all, stopped with 8 mismatches" in reason
     assert "--pairs" not in reason
     ended(every, [(100, 20), (100, 21)])
     low, high = two_sided("anytime", 100, 21, 0.975)
     assert every.verdict().reason == (
-        f"2 of 2 arms are undecided after 100 pairs each, stopped with 21 mismatches, {between(low, high)} (all arms "
+        f"2 of 2 cells are undecided after 100 pairs each, stopped with 21 mismatches, {between(low, high)} (all cells "
         "together, 95 % confidence); use more --pairs and a new --seed, or a larger --rho"
     )
 
 
-def test_the_first_mismatch_of_each_arm_is_shown_that_of_a_failed_one_first() -> None:
-    every = settled([f"arm {i}" for i in range(3)], rho=0.2, fixed=40)
+def test_the_first_mismatch_of_each_cell_is_shown_that_of_a_failed_one_first() -> None:
+    every = settled([f"cell {i}" for i in range(3)], rho=0.2, fixed=40)
     finish(every, lambda cell, index: (index >= {0: 39, 1: 40, 2: 3}[cell], None))
     assert every.states == ["pass", "pass", "fail"]
     assert [(one.cell, one.index) for one in every.answer().examples] == [(2, 3), (0, 39)]

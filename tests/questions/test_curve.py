@@ -26,7 +26,7 @@ from auditor.flow.parts import Chart
 from auditor.flow.question import find_question
 from auditor.flow.record import Record, as_record, to_json
 from auditor.questions.curve.answer import answer_of, value_text
-from auditor.randomness import arm_seed
+from auditor.randomness import cell_seed
 from auditor.report.formats.cells_csv import to_csv
 from auditor.report.pictures.plot import plot
 from auditor.report.pictures.svg import picture
@@ -186,7 +186,7 @@ def test_no_two_points_share_their_randomness(known: Record) -> None:
     """The exponent multiplies the likelihoods of points; with one r for all, they would move together."""
     assert len({row.seed for row in known.cells}) == len(known.cells)
     assert known.seed == 0
-    assert [row.seed for row in known.cells] == [arm_seed(known.seed, i) for i in range(len(known.cells))]
+    assert [row.seed for row in known.cells] == [cell_seed(known.seed, i) for i in range(len(known.cells))]
     same = measure(MIXED, "size=1:4:log3", pairs=600)
     assert len({(row.pairs, row.mismatches) for row in same.cells}) > 1
 
@@ -221,14 +221,14 @@ def test_a_confirmation_that_fails_is_no_confirmation(tmp_path: Path) -> None:
         "    if r.random() in BAD:\n        raise ValueError('not here')\n"
         "    return float(sample[0]) if r.random() < 0.5 else 0.0\n"
         "import auditor.trials.trial, auditor.randomness\n"
-        "keys = auditor.trials.trial.PairKeys(auditor.randomness.arm_seed(0, 2))\n"
+        "keys = auditor.trials.trial.PairKeys(auditor.randomness.cell_seed(0, 2))\n"
         "BAD = {auditor.randomness.from_key(keys.r.child(i)).random() for i in range(50)}\n"
     )
     found = measure(f"{tmp_path}/late.py:late", "size=10,20", "norm", pairs=400, worst=True)
     assert [finding.kind for finding in found.findings] == ["raised"]
     assert "not here" in found.findings[0].message
     assert found.findings[0].replay is not None
-    assert f"--seed {arm_seed(0, 2)} " in found.findings[0].replay
+    assert f"--seed {cell_seed(0, 2)} " in found.findings[0].replay
     assert all(row.pairs and row.error is None for row in found.cells[:2])
     assert found.verdict == "error"
 

@@ -66,11 +66,11 @@ RHO: Cases = {
     "is_stopped": {"made": differing(5), "stop": 9},
     "is_fixed": {"made": differing(9), "fixed": 60},
     "is_accurate": {"subject": judged, "source": None, "made": differing(0, judged=True), "rho": 0.25},
-    "of_arms": {"inputs": {"q": [0, 1, 2]}, "made": differing(0, 9, 0)},
-    "of_arms_fails": {"inputs": {"q": [0, 1, 2]}, "made": differing(0, 2, 0)},
-    "of_arms_undecided": {"inputs": {"q": [0, 1, 2]}, "made": differing(5, 6, 0), "pairs": 60},
-    "of_arms_stopped": {"inputs": {"q": [0, 1, 2]}, "made": differing(5, 6, 0), "stop": 50},
-    "of_arms_fixed": {"inputs": {"q": [0, 1]}, "made": differing(9, 0), "fixed": 60},
+    "of_cells": {"inputs": {"q": [0, 1, 2]}, "made": differing(0, 9, 0)},
+    "of_cells_fails": {"inputs": {"q": [0, 1, 2]}, "made": differing(0, 2, 0)},
+    "of_cells_undecided": {"inputs": {"q": [0, 1, 2]}, "made": differing(5, 6, 0), "pairs": 60},
+    "of_cells_stopped": {"inputs": {"q": [0, 1, 2]}, "made": differing(5, 6, 0), "stop": 50},
+    "of_cells_fixed": {"inputs": {"q": [0, 1]}, "made": differing(9, 0), "fixed": 60},
     "of_sources": {"source": [COIN, "bernoulli(0.1)"], "made": differing(0)},
     "of_private": {"subject": with_private, "made": differing(0)},
     "of_private_apart": {"subject": with_private, "made": differing(1, 0)},
@@ -117,7 +117,7 @@ NU: Cases = {
     "is_inaccurate": {"subject": judged, "made": OfStrings(9, 1, 7, 1), "beta": 0.2},
     "is_inaccurate_fixed": {"subject": judged, "made": OfStrings(9, 1, 7, 1), "beta": 0.2, "fixed": 90},
     "is_open_in_accuracy": {"subject": judged, "made": OfStrings(0, 0, 7, 3), "beta": 0.2, "strings": 90},
-    "of_arms": {"inputs": {"q": [0, 1]}, "made": OfStrings(30, 6, 7)},
+    "of_cells": {"inputs": {"q": [0, 1]}, "made": OfStrings(30, 6, 7)},
 }
 
 
@@ -146,7 +146,7 @@ LIST: Cases = {
     "is_fixed": {"made": of_list("a", "a", "a", "a", "a", "a", "a", "a", "new"), "fixed": 90},
     "is_fixed_and_fails": {"made": of_list("a", "b", "c", "d"), "fixed": 90},
     "of_many": {"list_size": 12, "made": of_list(*"abcdefghijkl")},
-    "of_arms": {"inputs": {"q": [0, 1]}, "made": of_list("a", "b")},
+    "of_cells": {"inputs": {"q": [0, 1]}, "made": of_list("a", "b")},
     "is_inaccurate": {"subject": judged, "made": of_judged_list, "runs": 400},
 }
 
@@ -315,7 +315,7 @@ INTEGRATED: Cases = {
     "is_stopped": {"subject": finished.rounded, "rho": 0.2, "stop": 6},
     "by_finishes": {"subject": finished.no_formula, "rho": 0.4},
     "is_contradicted": {"subject": finished.too_sure, "rho": 0.4},
-    "of_arms": {"subject": finished.rounded, "rho": 0.4, "inputs": {"width": [0.5, 0.6]}},
+    "of_cells": {"subject": finished.rounded, "rho": 0.4, "inputs": {"width": [0.5, 0.6]}},
 }
 
 
@@ -490,7 +490,7 @@ def test_what_an_audit_decides_and_reports(group: str, name: str) -> None:
 
 ENDED: Cases = {
     "rho": COIN_OF,
-    "of_arms": {**COIN_OF, "inputs": {"q": [0, 1]}},
+    "of_cells": {**COIN_OF, "inputs": {"q": [0, 1]}},
     "curve": {**COIN_OF, "question": "curve", "vary": "q=0,1,2", "pairs": 200},
     "price": {"source": COIN, "question": "price", "rho": 0.2},
     "compare": {**COIN_OF, "question": "compare", "old": first_bit},

@@ -30,7 +30,7 @@ from auditor.statistics.interval import BOUNDS, MeanEvidence, log_e_fail, log_e_
 from auditor.statistics.nu import Groups, bad_stays_below, good_reaches
 
 ALPHA, TARGET, PAIRS = 0.05, 0.2, 400
-ARMS_AND_AUDITS = [(1, 1), (3, 1), (1, 2), (3, 2)]
+CELLS_AND_AUDITS = [(1, 1), (3, 1), (1, 2), (3, 2)]
 
 
 def rows(rng: np.random.Generator, size: int) -> np.ndarray:
@@ -61,11 +61,11 @@ ASKED: dict[str, dict[str, Any]] = {
 }
 
 
-def leaves_of(asked: str, arms: int, family: int = 1, **options: Any) -> Sequence[PairsInquiry]:
+def leaves_of(asked: str, cells: int, family: int = 1, **options: Any) -> Sequence[PairsInquiry]:
     """The leaves of an inquiry into so many inputs, of which nothing has been run."""
     given = {"source": rows, "size": 1, "rho": TARGET, "family": family, "fixed": PAIRS, **ASKED[asked], **options}
-    inquiry: Any = inquiry_of(**given, **({"inputs": {"q": [*range(arms)]}} if arms > 1 else {}))
-    return inquiry.leaves if arms > 1 else [inquiry]
+    inquiry: Any = inquiry_of(**given, **({"inputs": {"q": [*range(cells)]}} if cells > 1 else {}))
+    return inquiry.leaves if cells > 1 else [inquiry]
 
 
 def outcomes(leaf: PairsInquiry, tallies: Sequence[Tally]) -> np.ndarray:
@@ -96,22 +96,22 @@ def assert_is_all_of_alpha(chance: float, words: str, alpha: float = ALPHA) -> N
 
 
 @pytest.mark.parametrize("asked", ASKED)
-@pytest.mark.parametrize(("arms", "family"), ARMS_AND_AUDITS)
-def test_all_ways_to_fail_wrongly_have_alpha_together(asked: str, arms: int, family: int) -> None:
-    """Every arm of every audit at the target, and as inaccurate as it is allowed to be."""
-    leaf = leaves_of(asked, arms, family)[0]
+@pytest.mark.parametrize(("cells", "family"), CELLS_AND_AUDITS)
+def test_all_ways_to_fail_wrongly_have_alpha_together(asked: str, cells: int, family: int) -> None:
+    """Every cell of every audit at the target, and as inaccurate as it is allowed to be."""
+    leaf = leaves_of(asked, cells, family)[0]
     right = 1 - law(TARGET) @ (of_mismatches(leaf) == "fail")
     if leaf.plan.delta is not None:
         right *= 1 - law(leaf.plan.delta) @ (of_failures(leaf) == "fail")
-    assert_is_all_of_alpha(1 - right ** (arms * family), f"{asked}, {arms} arms, {family} audits")
+    assert_is_all_of_alpha(1 - right ** (cells * family), f"{asked}, {cells} cells, {family} audits")
 
 
 @pytest.mark.parametrize("asked", ASKED)
-@pytest.mark.parametrize(("arms", "family"), ARMS_AND_AUDITS)
-def test_a_wrong_pass_has_all_of_alpha(asked: str, arms: int, family: int) -> None:
-    """One arm a hair above the target, whatever the others are: all pass only if this one does."""
-    leaf = leaves_of(asked, arms, family)[0]
-    assert_is_all_of_alpha(float(law(TARGET) @ (of_mismatches(leaf) == "pass")), f"{asked}, {arms} arms")
+@pytest.mark.parametrize(("cells", "family"), CELLS_AND_AUDITS)
+def test_a_wrong_pass_has_all_of_alpha(asked: str, cells: int, family: int) -> None:
+    """One cell a hair above the target, whatever the others are: all pass only if this one does."""
+    leaf = leaves_of(asked, cells, family)[0]
+    assert_is_all_of_alpha(float(law(TARGET) @ (of_mismatches(leaf) == "pass")), f"{asked}, {cells} cells")
 
 
 def misses(limits: Callable[[int], tuple[float, float]], rate: float) -> float:
@@ -130,14 +130,14 @@ def of_row(leaf: PairsInquiry) -> Callable[[int], tuple[float, float]]:
     return limits
 
 
-@pytest.mark.parametrize("arms", [1, 3])
-def test_the_intervals_of_all_arms_hold_together(arms: int) -> None:
-    each = misses(of_row(leaves_of("rho", arms)[0]), TARGET)
-    assert_is_all_of_alpha(1 - (1 - each) ** arms, f"intervals of {arms} arms")
+@pytest.mark.parametrize("cells", [1, 3])
+def test_the_intervals_of_all_cells_hold_together(cells: int) -> None:
+    each = misses(of_row(leaves_of("rho", cells)[0]), TARGET)
+    assert_is_all_of_alpha(1 - (1 - each) ** cells, f"intervals of {cells} cells")
 
 
-def test_the_limit_of_the_most_inaccurate_arm_holds_for_all() -> None:
-    """From below, where any arm may be wrong: half of alpha for all of them."""
+def test_the_limit_of_the_most_inaccurate_cell_holds_for_all() -> None:
+    """From below, where any cell may be wrong: half of alpha for all of them."""
     every = EveryCell([*leaves_of("rho and accuracy", 3)])
     low = []
     for k in range(PAIRS + 1):
@@ -175,9 +175,9 @@ def fit(sample: Any, r: Any, *, q: int = 0) -> Model:
     return Model()
 
 
-def churn_leaf(arms: int, family: int, delta: float | None = None) -> PairsInquiry:
+def churn_leaf(cells: int, family: int, delta: float | None = None) -> PairsInquiry:
     asked = {"subject": fit, "question": "churn", "view": "predict", "probe": 5}
-    leaf = leaves_of("rho", arms, family, fixed=None, pairs=1000, **asked)[0]
+    leaf = leaves_of("rho", cells, family, fixed=None, pairs=1000, **asked)[0]
     return PairsInquiry(leaf.cell, replace(leaf.plan, delta=delta))
 
 
@@ -193,10 +193,10 @@ def lattice(most: int) -> Any:
         ones.add(1.0)
 
 
-@pytest.mark.parametrize(("arms", "family", "delta"), [(1, 1, None), (3, 1, None), (1, 2, None), (3, 2, 0.1)])
-def test_a_mean_decides_where_its_evidence_reaches_its_share(arms: int, family: int, delta: float | None) -> None:
+@pytest.mark.parametrize(("cells", "family", "delta"), [(1, 1, None), (3, 1, None), (1, 2, None), (3, 2, 0.1)])
+def test_a_mean_decides_where_its_evidence_reaches_its_share(cells: int, family: int, delta: float | None) -> None:
     """Every count to 40: evidence 1 / alpha passes, and the number of ways to fail over alpha fails."""
-    leaf, ways = churn_leaf(arms, family, delta), arms * family * (1 if delta is None else 2)
+    leaf, ways = churn_leaf(cells, family, delta), cells * family * (1 if delta is None else 2)
     decided: dict[float, set[tuple[int, int]]] = {}
     for n, k, leaf.mean in lattice(40):
         leaf.tally = Tally(n, k)
@@ -209,12 +209,12 @@ def test_a_mean_decides_where_its_evidence_reaches_its_share(arms: int, family: 
     assert len({len(found) for found in decided.values()}) == 3, "half and twice the share would decide elsewhere"
 
 
-@pytest.mark.parametrize("arms", [1, 3])
-def test_an_interval_of_means_has_the_share_of_its_arm_on_two_sides(arms: int) -> None:
-    leaf = churn_leaf(arms, 1)
+@pytest.mark.parametrize("cells", [1, 3])
+def test_an_interval_of_means_has_the_share_of_its_cell_on_two_sides(cells: int) -> None:
+    leaf = churn_leaf(cells, 1)
     for n, k, leaf.mean in (one for one in lattice(12) if one[:2] in ((5, 0), (5, 5), (12, 1), (12, 7))):
         leaf.tally, leaf.churns = Tally(n, k), [1.0] * k + [0.0] * (n - k)
-        expected = two_sided("anytime", n, k, 1 - ALPHA / arms)
+        expected = two_sided("anytime", n, k, 1 - ALPHA / cells)
         answered: Any = leaf.answer().fields
         for found in (leaf.row(), answered.churn):
             assert (found.low, found.high) == pytest.approx(expected, abs=1e-9)
@@ -232,9 +232,9 @@ def test_a_measured_risk_counts_only_beyond_what_its_rows_may_be_off_by(beyond: 
 # (eta, nu) with two runs a string, where one threshold says all: a string disagrees, or it does not.
 
 
-def nu_plan(arms: int, family: int, beta: float | None) -> Plan:
+def nu_plan(cells: int, family: int, beta: float | None) -> Plan:
     asked: dict[str, Any] = {"gates": "nu", "runs": 2, "unit": "strings", "eta": 0.4}
-    return Plan(0.3, 1 - ALPHA, "fixed", PAIRS, beta, cells=arms, family=family, **asked)
+    return Plan(0.3, 1 - ALPHA, "fixed", PAIRS, beta, cells=cells, family=family, **asked)
 
 
 def strings(disagree: int) -> Groups:
@@ -242,10 +242,10 @@ def strings(disagree: int) -> Groups:
 
 
 @pytest.mark.parametrize("beta", [None, 0.2])
-@pytest.mark.parametrize(("arms", "family"), ARMS_AND_AUDITS)
-def test_strings_and_their_accuracy_have_alpha_together(arms: int, family: int, beta: float | None) -> None:
+@pytest.mark.parametrize(("cells", "family"), CELLS_AND_AUDITS)
+def test_strings_and_their_accuracy_have_alpha_together(cells: int, family: int, beta: float | None) -> None:
     """At the laws that leave no slack: good strings at 1 - eta and bad ones never alike, or as alike as can be."""
-    gate, counts = GroupGate(nu_plan(arms, family, beta)), range(PAIRS + 1)
+    gate, counts = GroupGate(nu_plan(cells, family, beta)), range(PAIRS + 1)
     reached, bad = good_reaches(2, 1, 0.4), bad_stays_below(2, 1, 0.4)
     fails = np.array([gate.is_fail(strings(k), Inaccurate()) for k in counts])
     right = 1 - law(0.3 + 0.7 * reached) @ fails
@@ -256,7 +256,7 @@ def test_strings_and_their_accuracy_have_alpha_together(arms: int, family: int, 
         right *= 1 - law(beta + 0.4**2 + 0.3 * bad) @ wrong
         certain = np.array([gate.is_pass(strings(0), Inaccurate(k, 0)) for k in counts])
         assert_is_all_of_alpha(float(law(beta * (1 - reached)) @ certain), "a wrong pass of accuracy")
-    assert_is_all_of_alpha(1 - right ** (arms * family), f"{arms} arms, {family} audits, beta {beta}")
+    assert_is_all_of_alpha(1 - right ** (cells * family), f"{cells} cells, {family} audits, beta {beta}")
     verdicts = {k: gate.decide(strings(k), Inaccurate()).outcome for k in (0, PAIRS)}
     assert verdicts == {0: "pass", PAIRS: "fail"}
 
@@ -266,12 +266,12 @@ def test_strings_and_their_accuracy_have_alpha_together(arms: int, family: int, 
 LENGTH = 2
 
 
-def list_leaves(subject: Any, arms: int = 1, family: int = 1, **options: Any) -> list[Runs]:
+def list_leaves(subject: Any, cells: int = 1, family: int = 1, **options: Any) -> list[Runs]:
     asked = {"size": 1, "list_size": LENGTH, "eta": TARGET, "fixed": PAIRS, "family": family, **options}
     inquiry: Any = inquiry_of(
-        subject, rows, "list_size", **asked, **({"inputs": {"q": [*range(arms)]}} if arms > 1 else {})
+        subject, rows, "list_size", **asked, **({"inputs": {"q": [*range(cells)]}} if cells > 1 else {})
     )
-    return inquiry.leaves if arms > 1 else [inquiry]
+    return inquiry.leaves if cells > 1 else [inquiry]
 
 
 def after(leaf: Runs, *, before: int = 0, outside: int = 0, failures: int = 0, runs: int = PAIRS) -> Runs:
@@ -286,36 +286,36 @@ def chance(n: int, rate: float, outcomes: list[bool]) -> float:
 
 
 @pytest.mark.parametrize("subject", [plain, judged])
-@pytest.mark.parametrize(("arms", "family"), ARMS_AND_AUDITS)
-def test_all_ways_to_fail_a_list_wrongly_have_alpha_together(subject: Any, arms: int, family: int) -> None:
-    leaf = list_leaves(subject, arms, family)[0]
+@pytest.mark.parametrize(("cells", "family"), CELLS_AND_AUDITS)
+def test_all_ways_to_fail_a_list_wrongly_have_alpha_together(subject: Any, cells: int, family: int) -> None:
+    leaf = list_leaves(subject, cells, family)[0]
     fails = [after(leaf, outside=k).outcome() == "fail" for k in range(PAIRS + 1)]
     right = 1 - chance(PAIRS, TARGET, fails)
     if subject is judged:
         wrong = [after(leaf, failures=k).outcome() == "fail" for k in range(PAIRS + 1)]
         right *= 1 - chance(PAIRS, TARGET, wrong)
-    assert_is_all_of_alpha(1 - right ** (arms * family), f"{arms} arms, {family} audits")
+    assert_is_all_of_alpha(1 - right ** (cells * family), f"{cells} cells, {family} audits")
 
 
-@pytest.mark.parametrize(("arms", "family"), ARMS_AND_AUDITS)
-def test_a_wrong_pass_of_a_list_has_all_of_alpha(arms: int, family: int) -> None:
-    """All arms pass wrongly only if one does that should not: no division."""
-    leaf = list_leaves(plain, arms, family)[0]
+@pytest.mark.parametrize(("cells", "family"), CELLS_AND_AUDITS)
+def test_a_wrong_pass_of_a_list_has_all_of_alpha(cells: int, family: int) -> None:
+    """All cells pass wrongly only if one does that should not: no division."""
+    leaf = list_leaves(plain, cells, family)[0]
     counted = PAIRS - leaf.plan.named
     passes = [after(leaf, before=k).outcome() == "pass" for k in range(counted + 1)]
-    assert_is_all_of_alpha(chance(counted, TARGET, passes), f"{arms} arms, {family} audits")
+    assert_is_all_of_alpha(chance(counted, TARGET, passes), f"{cells} cells, {family} audits")
 
 
-@pytest.mark.parametrize("arms", [1, 3])
+@pytest.mark.parametrize("cells", [1, 3])
 @pytest.mark.parametrize("design", ["fixed", "anytime"])
-def test_the_intervals_of_all_lists_hold_together(arms: int, design: str) -> None:
-    """Half of alpha on either side, and of that each arm its part; the record says the confidence of all together."""
-    leaf = list_leaves(plain, arms, **({} if design == "fixed" else {"fixed": None, "runs": 2 * PAIRS}))[0]
+def test_the_intervals_of_all_lists_hold_together(cells: int, design: str) -> None:
+    """Half of alpha on either side, and of that each cell its part; the record says the confidence of all together."""
+    leaf = list_leaves(plain, cells, **({} if design == "fixed" else {"fixed": None, "runs": 2 * PAIRS}))[0]
     lower, upper = (BOUNDS[design][side] for side in (0, 1))
     counted = PAIRS - leaf.plan.named
     for before, outside in ((0, 0), (70, 60), (130, 120)):
         after(leaf, before=before, outside=outside)
-        share = ALPHA / 2 / arms
+        share = ALPHA / 2 / cells
         limits = lower(PAIRS, outside, share), upper(counted, before, share)
         measure = leaf.answer().measures[0]
         row = leaf.row()
@@ -323,30 +323,30 @@ def test_the_intervals_of_all_lists_hold_together(arms: int, design: str) -> Non
             assert (found.low, found.high, found.confidence) == (*limits, 1 - ALPHA)
         assert (measure.count, measure.of, measure.estimate) == (outside, PAIRS, outside / PAIRS)
         assert (row.pairs, row.mismatches) == (PAIRS, outside)
-    misses = [lower(PAIRS, k, ALPHA / 2 / arms) > TARGET for k in range(PAIRS + 1)]
+    misses = [lower(PAIRS, k, ALPHA / 2 / cells) > TARGET for k in range(PAIRS + 1)]
     if design == "fixed":
-        assert_is_all_of_alpha(1 - (1 - chance(PAIRS, TARGET, misses)) ** arms, "limits from below", ALPHA / 2)
+        assert_is_all_of_alpha(1 - (1 - chance(PAIRS, TARGET, misses)) ** cells, "limits from below", ALPHA / 2)
 
 
-@pytest.mark.parametrize(("arms", "family"), ARMS_AND_AUDITS)
+@pytest.mark.parametrize(("cells", "family"), CELLS_AND_AUDITS)
 @pytest.mark.parametrize("subject", [plain, judged])
-def test_a_verdict_on_a_list_states_the_level_it_has(subject: Any, arms: int, family: int) -> None:
-    """A fail of one of several arms: that any of them is wrong. What other audits spend is theirs."""
-    leaf, ways = list_leaves(subject, arms, family)[0], 2 if subject is judged else 1
+def test_a_verdict_on_a_list_states_the_level_it_has(subject: Any, cells: int, family: int) -> None:
+    """A fail of one of several cells: that any of them is wrong. What other audits spend is theirs."""
+    leaf, ways = list_leaves(subject, cells, family)[0], 2 if subject is judged else 1
     failed = after(leaf, outside=PAIRS).verdict()
     assert failed.bound is not None
     assert failed.bound.confidence == pytest.approx(1 - ALPHA / family / ways)
-    assert failed.bound.value == BOUNDS["fixed"][0](PAIRS, PAIRS, ALPHA / family / ways / arms)
+    assert failed.bound.value == BOUNDS["fixed"][0](PAIRS, PAIRS, ALPHA / family / ways / cells)
     passed = after(leaf).verdict()
     assert passed.bound is not None
     assert (passed.outcome, passed.bound.confidence) == ("pass", 1 - ALPHA)
     assert passed.bound.value == BOUNDS["fixed"][1](PAIRS - leaf.plan.named, 0, ALPHA)
     assert failed.error_spent == passed.error_spent == ALPHA
-    anytime = list_leaves(subject, arms, family, fixed=None, runs=PAIRS)[0]
-    assert (anytime.gate.alpha_pass, anytime.gate.alpha_fail) == (ALPHA, ALPHA / family / ways / arms)
+    anytime = list_leaves(subject, cells, family, fixed=None, runs=PAIRS)[0]
+    assert (anytime.gate.alpha_pass, anytime.gate.alpha_fail) == (ALPHA, ALPHA / family / ways / cells)
 
 
-def test_a_list_of_several_arms_tells_the_most_frequent_outputs_of_the_worst() -> None:
+def test_a_list_of_several_cells_tells_the_most_frequent_outputs_of_the_worst() -> None:
     every: Any = inquiry_of(
         plain, rows, "list_size", size=1, list_size=LENGTH, eta=TARGET, fixed=PAIRS, inputs={"q": [0, 1]}
     )

@@ -165,7 +165,7 @@ def test_a_report_says_which_statement_has_which_confidence(base: Record) -> Non
     assert said in as_text(base, 500)
     cell = CellRow(name="a", question="rho", source="s", size=2, seed=0, pairs=1, confidence=0.95, verdict="pass")
     several = msgspec.structs.replace(base, cells=[cell, cell])
-    assert "the intervals of all arms hold together with 95 %, apart from the verdict" in as_text(several, 500)
+    assert "the intervals of all cells hold together with 95 %, apart from the verdict" in as_text(several, 500)
     sides = [msgspec.structs.replace(cell, variant=private) for private in ("shared", "unshared")]
     both = msgspec.structs.replace(base, cells=sides, confidence=0.975)
     assert "both verdicts hold together with 95 %; so do the two intervals of rho" in as_text(both, 500)

@@ -29,7 +29,7 @@ from auditor.questions.counted import Counted, CountsCells, with_own_seed
 from auditor.questions.hunt.answer import HuntAnswer, WorstSource
 from auditor.questions.hunt.family import Family, Values
 from auditor.questions.hunt.search import Search
-from auditor.randomness import arm_seed
+from auditor.randomness import cell_seed
 from auditor.sources.source import name_of_source
 from auditor.statistics.interval import MeanEvidence, log_e_fail, log_e_pass, sequence_upper, two_sided
 from auditor.statistics.outward import at_most, between, exact, sure
@@ -200,7 +200,7 @@ class Hunt(CountsCells):
 
     def _open_candidates(self) -> None:
         """Open a cell for each candidate that the search has proposed since."""
-        seed = arm_seed(self.search.seed, 0)
+        seed = cell_seed(self.search.seed, 0)
         for number, candidate in enumerate(self.search.tried[len(self.values) :], len(self.values)):
             values = self._simpler(self.family.values(candidate.place), number)
             if tuple(values.values()) in self._opened:
