@@ -271,10 +271,20 @@ def test_nothing_is_failed_before_the_end() -> None:
     assert inquiry.verdict().outcome == "inconclusive"
 
 
-def test_what_is_not_ruled_out_is_tried_from_the_nearest_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All are above the target by their estimates; the evidence leaves two open."""
+@pytest.mark.parametrize(
+    ("shares", "odd", "expected"),
+    [
+        ((0.9, 0.23, 0.21), SettingTried(apart=None, error="no such width"), [2, 1]),
+        ((0.9, 0.24, 0.23, 0.22, 0.19), SettingTried(apart=0.0, nothing=1.0), [4, 3, 2]),
+    ],
+)
+def test_what_is_not_ruled_out_is_tried_from_the_nearest_on(
+    monkeypatch: pytest.MonkeyPatch, shares: Sequence[float], odd: SettingTried, expected: list[int]
+) -> None:
+    """What is below the target comes first, and once; the first is ruled out, the last does not run or is silent; and
+    at most three are tried."""
     inquiry = asked()
-    settings = [Setting("rounded", {"width": width}) for width in (1.0, 2.0, 3.0)]
+    settings = [Setting("rounded", {"width": 1.0 + i}) for i in range(len(shares) + 1)]
     monkeypatch.setattr(RepairInquiry, "offered", lambda self: settings)
     assert inquiry.before
     inquiry.before.tally = DIFFERS
@@ -284,14 +294,24 @@ def test_what_is_not_ruled_out_is_tried_from_the_nearest_on(monkeypatch: pytest.
     next(steps)  # looks at some pairs
     frontier = next(steps)
     for i in frontier.wanted:
-        apart = [float(i < share * len(frontier.wanted)) for share in (0.9, 0.23, 0.21)]
-        payload = msgspec.to_builtins(Pair(tried=[SettingTried(apart=one, by=FORMULA) for one in apart]))
+        tried = [SettingTried(apart=float(i < share * len(frontier.wanted)), by=FORMULA) for share in shares]
+        last = odd if i == 0 or odd.apart is not None else SettingTried(apart=0.0)  # which fails once
+        payload = msgspec.to_builtins(Pair(tried=[*tried, last]))
         inquiry.add(frontier.cell, Trial(i, None, None, 0.0, payload=payload))
-    for _ in range(2):
-        work = next(steps)
+    for work in steps:
         inquiry.errors[work.cell] = SubjectError("not asked here")
-    assert next(steps, None) is None
-    assert [one.setting.arguments["width"] for one in inquiry.tries] == [3.0, 2.0]
+    assert [settings.index(one.setting) for one in inquiry.tries] == expected
+
+
+def test_a_run_that_fails_ends_it_unless_it_is_one_of_a_setting() -> None:
+    inquiry, error = asked(), SubjectError("no such sample")
+    next(inquiry.measure_settings([ROUNDED]))
+    tried(inquiry, measured("rounded", 0, 40))
+    for cell in (0, 1):
+        with pytest.raises(SubjectError, match="no such sample"):
+            inquiry.failed(cell, error)
+    inquiry.failed(2, error)
+    assert inquiry.errors == {2: error}
 
 
 # Fresh pairs.
