@@ -206,16 +206,15 @@ def _cost(base_size: int, eta: float, nu: float, beta: float, rho: float, sample
     return f"at most {strings(beta)} strings, {runs:,} runs of the base each, {base_size:,} rows a run"
 
 
-@subject(
-    source="randint(0, 256)",
-    sample="counts",
-    size=sample_size,
-    claimed=lambda rho: rho,
-    delta=allowed,
-    accuracy=is_accurate,
-    theorem="Theorem A.3",
-    note=_cost,
-)
+_DECLARED: Any = {
+    "source": "randint(0, 256)",
+    "sample": "counts",
+    "claimed": lambda rho: rho,
+    "accuracy": is_accurate,
+}
+
+
+@subject(size=sample_size, delta=allowed, theorem="Theorem A.3", note=_cost, **_DECLARED)
 def amplified(
     sample: Sample,
     r: Randomness,
@@ -235,15 +234,7 @@ def amplified(
     return amplify(base, base_size=base_size, **settings)(sample, r)
 
 
-@subject(
-    source="randint(0, 256)",
-    sample="counts",
-    size=majority_size,
-    claimed=lambda rho: rho,
-    delta=allowed,
-    accuracy=is_accurate,
-    theorem="Amplification by majority",
-)
+@subject(size=majority_size, delta=allowed, theorem="Amplification by majority", **_DECLARED)
 def amplified_by_majority(
     sample: Sample,
     r: Randomness,
@@ -286,13 +277,10 @@ def sample_size_from_rho(
 
 
 @subject(
-    source="randint(0, 256)",
-    sample="counts",
     size=sample_size_from_rho,
-    claimed=lambda rho: rho,
     delta=lambda base_rho, alpha, beta, rho: allowed(from_rho(base_rho, alpha, rho)["nu"], beta, rho),
-    accuracy=is_accurate,
     theorem="Corollary A.4",
+    **_DECLARED,
 )
 def amplified_from_rho(
     sample: Sample,

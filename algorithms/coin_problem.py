@@ -309,19 +309,21 @@ def least_by_frontier(size: int, tau: float, delta: float) -> float | None:
         return None
 
 
-BOUNDS = {"Lemma 7.2": least_by_lemma, "frontier": least_by_frontier}
+_DECLARED: Any = {
+    "source": "bernoulli(0.5)",
+    "sample": "counts",
+    "delta": lambda delta: delta,
+    "accuracy": decides,
+    "bounds": {"Lemma 7.2": least_by_lemma, "frontier": least_by_frontier},
+    "plain": plain_size,
+}
 
 
 @subject(
-    source="bernoulli(0.5)",
-    sample="counts",
     size=plain_size,
-    delta=lambda delta: delta,
-    accuracy=decides,
     expect="fail",
     reason="at the bias where it accepts half of the time, two samples are decided apart half of the time",
-    bounds=BOUNDS,
-    plain=plain_size,
+    **_DECLARED,
 )
 def fixed_threshold(sample: Sample, r: np.random.Generator, *, tau: float = 0.1, delta: float = 1 / 16) -> bool:
     """True if at least half are heads: the fewest flips, and rho = 1/2 however many there are."""
@@ -351,19 +353,14 @@ def rstat_mismatch(first: Heads, second: Heads, *, tau: float, rho: float, delta
 
 
 @subject(
-    source="bernoulli(0.5)",
-    sample="counts",
     size=rstat_flips,
     claimed=lambda rho: rho,
-    delta=lambda delta: delta,
-    accuracy=decides,
     theorem="Theorem 7.1",  # its reduction hands on what Theorem 2.3 proves of rSTAT
     promise=rstat_promise,
-    bounds=BOUNDS,
-    plain=plain_size,
     core=heads_among,
     finish=accepted_by_rstat,
     mismatch=rstat_mismatch,
+    **_DECLARED,
 )
 def coin_from_rstat(
     sample: Sample, r: np.random.Generator, *, tau: float = 0.1, rho: float = 0.1, delta: float = 0.025
@@ -409,18 +406,13 @@ def _check_rho(rho: float) -> None:
 
 
 @subject(
-    source="bernoulli(0.5)",
-    sample="counts",
     size=uniform_size,
     claimed=lambda rho: rho,
-    delta=lambda delta: delta,
-    accuracy=decides,
     promise=uniform_promise,
-    bounds=BOUNDS,
-    plain=plain_size,
     core=heads_among,
     finish=uniform_threshold_of,
     mismatch=uniform_mismatch,
+    **_DECLARED,
 )
 def uniform_threshold(
     sample: Sample, r: np.random.Generator, *, tau: float = 0.1, rho: float = 0.1, delta: float = 1 / 16
@@ -461,19 +453,14 @@ def optimal_promise(size: int, tau: float, delta: float) -> float | None:
 
 
 optimal_coin = composed(
-    source="bernoulli(0.5)",
-    sample="counts",
     size=optimal_size,
     claimed=lambda rho: rho,
-    delta=lambda delta: delta,
-    accuracy=decides,
     promise=optimal_promise,
-    bounds=BOUNDS,
-    plain=plain_size,
     core=heads_among,
     finish=optimal_threshold_of,
     mismatch=optimal_mismatch,
     defaults={"tau": 0.1, "rho": 0.1, "delta": 1 / 16},
+    **_DECLARED,
 )
 """The most reproducible decider there is: its threshold comes from the frontier's mixture for so many flips."""
 

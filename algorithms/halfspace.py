@@ -180,34 +180,32 @@ def boxes_mismatch(z1: Reals, z2: Reals) -> float:
     return 1 - float(np.prod(1 - np.minimum(1, np.abs(z1 - z2))))
 
 
+_DECLARED: Any = {
+    "source": CUBE,
+    "sample": "counts",
+    "claimed": lambda rho: rho,
+    "delta": lambda rho: rho / 4,
+    "accuracy": has_advantage,
+    "defaults": {"rho": 0.2, "tau": 0.4, "d": 3, "sample_scale": 1.0},
+}
+
 r_halfspace_foams = composed(
-    source=CUBE,
-    sample="counts",
     size=foams_size,
-    claimed=lambda rho: rho,
-    delta=lambda rho: rho / 4,
-    accuracy=has_advantage,
     theorem="Theorem 5.2",
     core=sum_for_foams,
     finish=by_foams,
     mismatch=foams_mismatch,
     mismatch_is="upper",
-    defaults={"rho": 0.2, "tau": 0.4, "d": 3, "sample_scale": 1.0},
+    **_DECLARED,
 )
 """A halfspace whose normal is the sample's mean direction, rounded by a foam."""
 
-
 r_halfspace_boxes = composed(
-    source=CUBE,
-    sample="counts",
     size=boxes_size,
-    claimed=lambda rho: rho,
-    delta=lambda rho: rho / 4,
-    accuracy=has_advantage,
     theorem="Theorem 5.14",
     core=sum_for_boxes,
     finish=by_boxes,
     mismatch=boxes_mismatch,
-    defaults={"rho": 0.2, "tau": 0.4, "d": 3, "sample_scale": 1.0},
+    **_DECLARED,
 )
 """A halfspace whose normal is the sample's mean direction, rounded to a box."""
