@@ -13,12 +13,12 @@ them fits at least a part 1/B of the x that are still possible, and an oracle ma
 |X| / B^q. Enough: ask for a digit of x in base B, as a multiple of 1/(B - 1). Two digits are more than 2 tau apart,
 as B - 1 < 1 / (2 tau), so the nearest one is right.
 
-Where the paper slips: it counts a part tau as kept, which is true and gives log |X| / log(1/tau); the part kept is
-1/B, about 2 tau, so more queries are needed than it says.
-
 rHeavyHitters finds the same point from a number of rows that does not know |X|.
 
 Sample size: that of `compile_sq` for as many queries, at (tau, rho, rho/4).
+
+Where the paper slips: it counts a part tau as kept, which is true and gives log |X| / log(1/tau); the part kept is
+1/B, about 2 tau, so more queries are needed than it says.
 
 Cost: one rSTAT a query.
 """

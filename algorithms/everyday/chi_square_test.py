@@ -1,15 +1,15 @@
 """Pearson's chi-square test with a random critical value: do counts fit these probabilities? Reproducibly.
 
+Guarantee, for n = `sample_size` rows: Pr[A(s1; r) != A(s2; r)] <= rho whatever p is; an effect is missed with
+probability at most beta, for every r. alpha is nominal, as it always is for this test: `exact_levels` has what it is
+for these n and q, the mean over r and the largest, by the exact law of X^2.
+
     null     q             its probabilities, of the rows 0 .. K-1, none of them 0; g = 1 / min q
     X^2      sum (N_i - n q_i)^2 / (n q_i)
     T        sqrt(X^2 + K - 1), which spreads by about 1 however large it is (X^2 by 2 sqrt(X^2))
     c        critical value, uniform in [low, high], w = high - low: rejects iff T >= c, that is X^2 >= c^2 - K + 1
     effect   sqrt(D), D = sum (p_i - q_i)^2 / q_i, Cohen's w: what must be noticed, but for beta
     alpha    the level, by the chi^2 law of K - 1 degrees
-
-Guarantee, for n = `sample_size` rows: Pr[A(s1; r) != A(s2; r)] <= rho whatever p is; an effect is missed with
-probability at most beta, for every r. alpha is nominal, as it always is for this test: `exact_levels` has what it is
-for these n and q, the mean over r and the largest, by the exact law of X^2.
 
 rho: T = f(v), v_i = (N_i - n q_i) / sqrt(n q_i), f(v) = sqrt(|v|^2 + K - 1). f is convex, its gradient at most 1 and
 its second derivative at most 1 / sqrt(K - 1). v is a sum over rows; without row j, of value x, it is v_j = v - z_j /

@@ -1,13 +1,13 @@
 """The z-test and the t-test with a random critical value: is the mean of normal rows mu0? Two-sided, reproducibly.
 
+Guarantee: Pr[A(s1; r) != A(s2; r)] <= rho at every mean; mu0 is rejected with probability at most alpha and an effect
+missed with probability at most beta, both for *every* r (with level="mean" alpha is on average over r).
+
     T       |mean - mu0| sqrt(n) / sigma, or with the sample's own deviation for sigma (t)
     c       critical value, uniform in [low, high], w = high - low: rejects iff T >= c
     alpha   level
     effect  |mu - mu0| / sigma that must be noticed, but for beta
     theta   sqrt(n) (mu - mu0) / sigma
-
-Guarantee: Pr[A(s1; r) != A(s2; r)] <= rho at every mean; mu0 is rejected with probability at most alpha and an effect
-missed with probability at most beta, both for *every* r (with level="mean" alpha is on average over r).
 
 Level: given r it is Pr[T >= c]. The largest over r is that of low, and the mean over r is
 (E(T - low)^+ - E(T - high)^+) / w, both at mu0 (`Levels`). With level="largest" low is the usual critical value and the
