@@ -65,18 +65,18 @@ class Widths:
         return min(self.paths.values())
 
     def reach(self, path: str) -> bool:
-        """Whether anything at, above or below a path has a width."""
+        """True if anything at, above or below a path has a width."""
         return self.is_one or any(_meet(known, path) for known in self.paths)
 
     def at(self, path: str) -> float:
-        """The width of what is at a path; NaN where it has none."""
+        """Return the width of what is at a path; NaN where it has none."""
         if self.is_one:
             return self.paths["output"]
         above = [known for known in self.paths if _covers(known, path)]
         return self.paths[max(above, key=len)] if above else math.nan
 
     def over(self, path: str, shape: tuple[int, ...]) -> Reals:
-        """The widths of an array's elements."""
+        """Return the widths of an array's elements."""
         found = np.full(shape, self.at(path))
         for known, value in self.paths.items():
             if match := re.fullmatch(r"\[(\d+(?:, \d+)*)\]", known.removeprefix(path)) if known != path else None:
@@ -100,7 +100,7 @@ def _meet(known: str, path: str) -> bool:
 
 
 def take_apart(output: Any, widths: Widths) -> Apart:
-    """The numbers that have a width, in memory of ours, and what is left of the output without them."""
+    """Return the numbers that have a width, in memory of ours, and what is left of the output without them."""
     found: Found = {}
 
     def look(path: str, leaf: Any) -> Any:
@@ -127,7 +127,7 @@ def take_apart(output: Any, widths: Widths) -> Apart:
 
 
 def put_back(apart: Apart, numbers: Reals) -> Any:
-    """The output with these numbers, in the order of paths, in its holes."""
+    """Return the output with these numbers, in the order of paths, in its holes."""
     ends = dict(zip(apart.sizes, accumulate(apart.sizes.values()), strict=True))
 
     def fill(_: str, leaf: Any) -> Any:

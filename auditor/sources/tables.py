@@ -1,8 +1,7 @@
-"""What does a file of rows hold? csv, npz and parquet as columns by name, or as the table of a library; whatever is
-wrong with one, a sentence.
+"""What does a file of rows hold? csv, npz and parquet files are read as columns by name, or as the table of a library.
 
 A file is data from anywhere: it is read whole, as bytes, and never unpickled; what it says of its own size is looked at
-before memory is given to it.
+before memory is given to it. Whatever is wrong with one is a UsageError.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 def read_csv(spec: str, content: bytes) -> dict[str, Any]:
-    """UTF-8, separated by commas, the first line a header; a column is of numbers or of words."""
+    """Return the columns of a csv file in UTF-8 with commas and a header; each is of numbers or of words."""
     header, body = _cells(spec, content)
     for number, line in body:
         for name, cell in zip(header, line, strict=True):
@@ -38,7 +37,7 @@ def read_csv(spec: str, content: bytes) -> dict[str, Any]:
 
 
 def _cells(spec: str, content: bytes) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """The header, and lines of as many cells, each with its number."""
+    """Return the header, and the lines of as many cells, each with its number."""
     lines = [(number, line) for number, line in _lines(spec, content) if line]
     if len(lines) < 2:
         raise UsageError(f"source {spec!r}: a header and two rows are the least, and there are {len(lines)} lines")
@@ -51,7 +50,7 @@ def _cells(spec: str, content: bytes) -> tuple[list[str], list[tuple[int, list[s
 
 
 def installed_frame(kind: str | None = None) -> str:
-    """The library that is asked for, or the first that is there; UsageError where it is not installed."""
+    """Return the library that is asked for, or the first that is there; UsageError where it is not installed."""
     for name in FRAMES if kind is None else (kind,):
         if importlib.util.find_spec(name) is not None:
             return name
@@ -61,10 +60,17 @@ def installed_frame(kind: str | None = None) -> str:
 
 
 def read_frame(spec: str, content: bytes, suffix: str, kind: str) -> Any:
-    """A csv or parquet as a table of pandas or polars, with what that library makes of holes, words and dates."""
+    """Return a csv or parquet as a table of pandas or polars, with what that makes of holes, words and dates."""
     library: Any = importlib.import_module(installed_frame(kind))
     if suffix == ".parquet":
-        return _frame_of(spec, _read_arrow(spec, content), library)
+        table = _read_arrow(spec, content)
+        _check_header(spec, table.column_names)
+        try:
+            frame = table.to_pandas() if kind == "pandas" else library.from_arrow(table)
+        except Exception as error:  # a column of what the library has no type for
+            raise _unreadable(spec, "parquet", error) from error
+        is_indexed = kind == "pandas" and any(frame.index.names)  # an index with a name is a column of the file
+        return frame.reset_index() if is_indexed else frame
     header, body = _cells(spec, content)
     try:
         more = {"low_memory": False} if kind == "pandas" else {"infer_schema_length": None}
@@ -77,19 +83,8 @@ def read_frame(spec: str, content: bytes, suffix: str, kind: str) -> Any:
     return frame
 
 
-def _frame_of(spec: str, table: Any, library: Any) -> Any:
-    _check_header(spec, table.column_names)
-    try:
-        if library.__name__ != "pandas":
-            return library.from_arrow(table)
-        frame = table.to_pandas()
-    except Exception as error:  # a column of what the library has no type for
-        raise _unreadable(spec, "parquet", error) from error
-    return frame.reset_index() if any(frame.index.names) else frame  # an index with a name is a column of the file
-
-
 def _lines(spec: str, content: bytes) -> Iterator[tuple[int, list[str]]]:
-    """Each record with the number of the line that it ends in."""
+    """Yield each record with the number of the line that it ends in."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -117,7 +112,7 @@ def _check_header(spec: str, header: Sequence[str]) -> None:
 
 
 def _column(spec: str, name: str, cells: Sequence[tuple[int, str]]) -> Any:
-    """Numbers if all are; words if none is; a mixture is a mistake that would turn numbers into words."""
+    """Return numbers if all cells are, words if none is; a mixture is a mistake that would turn numbers into words."""
     numbers: list[float] = []
     words: list[str] = []
     for line, cell in cells:
@@ -139,7 +134,7 @@ def _column(spec: str, name: str, cells: Sequence[tuple[int, str]]) -> Any:
 
 
 def read_npz(spec: str, content: bytes) -> dict[str, Any]:
-    """The arrays by name. Objects in them would have to be unpickled, which is to run what the file says."""
+    """Return the arrays by name; not objects, which would have to be unpickled, and that runs what the file says."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             _check_fits(spec, sum(part.file_size for part in archive.infolist()))
@@ -156,10 +151,12 @@ def read_npz(spec: str, content: bytes) -> dict[str, Any]:
 
 def read_parquet(spec: str, content: bytes) -> dict[str, Any]:
     table = _read_arrow(spec, content)
+    _check_header(spec, table.column_names)
+    for name in table.column_names:
+        if table[name].null_count:
+            raise UsageError(f"source {spec!r}: column {name!r} has missing values: {_HOLES}")
     try:
-        return _columns_of(spec, table)
-    except UsageError:
-        raise
+        return {name: np.asarray(table[name].to_numpy()) for name in table.column_names}
     except Exception as error:  # a column of what numpy has no array for
         raise _unreadable(spec, "parquet", error) from error
 
@@ -181,21 +178,13 @@ def _read_arrow(spec: str, content: bytes) -> Any:
         raise _unreadable(spec, "parquet", error) from error
 
 
-def _columns_of(spec: str, table: Any) -> dict[str, Any]:
-    _check_header(spec, table.column_names)
-    for name in table.column_names:
-        if table[name].null_count:
-            raise UsageError(f"source {spec!r}: column {name!r} has missing values: {_HOLES}")
-    return {name: np.asarray(table[name].to_numpy()) for name in table.column_names}
-
-
 def _unreadable(spec: str, kind: str, error: Exception) -> UsageError:
     words = " ".join(str(error).split())[:300]
     return UsageError(f"source {spec!r} cannot be read as {kind}: {words or type(error).__name__}")
 
 
 def _check_fits(spec: str, needed: int) -> None:
-    """A small file may unpack into any number of bytes."""
+    """Refuse a file that unpacks into more bytes than are free: a small one may unpack into any number."""
     available = free_memory()
     if needed > available:
         raise UsageError(

@@ -241,8 +241,7 @@ def given_probe(cell: Cell) -> Any:
     if isinstance(cell.probe, str):
         rows = cell.source.rows if isinstance(cell.source, Dataset) else None
         library = library_of(rows[0] if isinstance(rows, tuple) else rows)
-        frame = library.name if library and library.name in FRAMES else None
-        return load_dataset(cell.probe, "bootstrap", frame or cell.as_).rows
+        return load_dataset(cell.probe, "bootstrap", library if library in FRAMES else cell.as_).rows
     count = PROBE if cell.probe is None else cell.probe
     check_count("probe", count, least=1, example=PROBE)
     return count

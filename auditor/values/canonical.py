@@ -67,7 +67,7 @@ def _integer(value: Any) -> bytes:
 
 
 def _real(value: Any) -> bytes:
-    """The float64 of this value if it has one, else the exact ratio."""
+    """Return the code of a real number: of the float64 that it is exactly, else of its ratio."""
     if isinstance(value, Decimal):
         if value.is_nan():
             return _float(math.nan)
@@ -94,7 +94,7 @@ def _complex(value: Any) -> bytes:
 
 
 def moments(array: Any) -> list[bytes]:
-    """Codes of datetime64 or timedelta64: the instant or duration, whatever the unit it was counted in."""
+    """Return the codes of datetime64 or timedelta64: of the instant or duration, whatever unit it was counted in."""
     if array.dtype.kind == "M" and np.datetime_data(array.dtype)[0] in _MONTHS:
         array = array.astype("M8[D]")  # a month starts on a day; only durations in months have no length
     unit, count = np.datetime_data(array.dtype)
@@ -259,7 +259,7 @@ def _array(value: Any) -> bytes | Node | None:
 
 
 def _array_like(value: Any) -> bytes | Node | None:
-    """The value of another library that numpy reads as an array."""
+    """Return the level of a value of another library that numpy reads as an array."""
     read = read_by_numpy(value)
     if read is None:
         return None
@@ -297,7 +297,7 @@ def class_name(kind: type) -> str:
 
 
 def _attributes(value: object) -> list[tuple[str, object]]:
-    """Instance attributes and slots; `__slots__` marks the classes written in Python."""
+    """Return instance attributes and slots by name; `__slots__` marks the classes written in Python."""
     found = [(f".{name}", item) for name, item in getattr(value, "__dict__", {}).items()]
     for base in type(value).__mro__:
         for name, slot in vars(base).items() if "__slots__" in vars(base) else ():
@@ -311,7 +311,7 @@ def _attributes(value: object) -> list[tuple[str, object]]:
 
 @functools.lru_cache(maxsize=1024)
 def _all_visible(kind: type) -> bool:
-    """Whether attributes are all there is: no base in C, and no room in the instance but for its attributes."""
+    """True if attributes are all there is: no base in C, and no room in the instance but for its attributes."""
     for base in kind.__mro__[:-1]:
         owners = [vars(owner) for owner in base.__mro__ if "__slots__" in vars(owner)]
         slots = sum(isinstance(slot, types.MemberDescriptorType) for owner in owners for slot in owner.values())
@@ -335,7 +335,7 @@ def _object(value: Any) -> Node | None:
 
 
 def _named(value: Any) -> bytes | Node | None:
-    """Classes and functions, if their name leads back to them."""
+    """Return the code of a class or a function, if its name leads back to it, or the level of a method."""
     ufunc = isinstance(value, np.ufunc)  # most of them do not know where they are from
     name = value.__name__ if ufunc else getattr(value, "__qualname__", None)
     if not isinstance(name, str):
@@ -356,7 +356,7 @@ def _named(value: Any) -> bytes | Node | None:
 
 
 def _reduced(value: Any) -> Node:
-    """State hidden in C, as pickle would read it; what pickle refuses raises here."""
+    """Return the state that is hidden in C, as pickle would read it; what pickle refuses raises here."""
     kind = type(value)
     reducer = copyreg.dispatch_table.get(kind)
     form: Any = reducer(value) if reducer else value.__reduce_ex__(4)
@@ -371,7 +371,7 @@ def _reduced(value: Any) -> Node:
 
 
 def expand(value: object) -> bytes | Node:
-    """The policy: the code of a scalar, or one level of anything else. The order of the rules matters."""
+    """Return the code of a scalar, or one level of anything else, by the policy. The order of the rules matters."""
     leaf = LEAVES.get(type(value))
     if leaf is not None:
         return leaf(value)

@@ -32,7 +32,7 @@ def library_value(value: Any) -> Node | None:
 
 @functools.lru_cache(maxsize=1024)
 def _rule(kind: type) -> tuple[str, Rule] | None:
-    """That of the first library which one of its classes is from."""
+    """Return the first library that one of a class's bases is from, with the rule for its values."""
     for base in kind.__mro__:
         module = str(getattr(base, "__module__", ""))
         for name, rule in _RULES.items():
@@ -216,12 +216,12 @@ def _variable(value: Any) -> list[tuple[Step, object]]:
 
 
 def _variables(found: Any) -> dict[Any, Any]:
-    """By name, which order does not count; what they are called inside is said by their key."""
+    """Return variables by name, so that their order does not count."""
     return {name: one.variable for name, one in found.items()}
 
 
 def _torch(torch: Any, value: Any) -> Node | None:
-    """Where it is stored, whether it has a gradient, and whose parameter it is do not count."""
+    """Read the elements of a tensor. Its storage, its gradient, and whose parameter it is do not count."""
     if not isinstance(value, torch.Tensor):
         return None
     tensor = value.detach()
@@ -238,7 +238,7 @@ def _torch(torch: Any, value: Any) -> Node | None:
 
 
 def _jax(jax: Any, value: Any) -> Node | None:
-    """A key is no amount, so its numbers count as bytes, which are never close to others."""
+    """Read a key as bytes, which are never close to others: its numbers are no amounts."""
     if not isinstance(value, jax.Array) or not jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
         return None
     return Node(f"jax {value.dtype} {value.shape}", [("", np.asarray(jax.random.key_data(value)).tobytes())])
@@ -254,7 +254,7 @@ def _pint(pint: Any, value: Any) -> Node | None:
 
 
 def _astropy_unit(units: Any, value: Any) -> Node | None:
-    """By its name: its attributes are caches, one of which contains the unit itself."""
+    """Read the name of a unit: its attributes are caches, one of which contains the unit itself."""
     return Node("astropy unit", [("", value.to_string())]) if isinstance(value, units.UnitBase) else None
 
 

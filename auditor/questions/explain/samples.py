@@ -45,10 +45,10 @@ def _stacked(one: Any, other: Any) -> Any:
     library = library_of(one)
     if library is None:
         return [*one, *other] if isinstance(one, list) else np.concatenate([one, other])
-    if library.name == "scipy":
+    if library == "scipy":
         return sys.modules["scipy.sparse"].vstack([one, other])
-    module = sys.modules[library.name]
-    if library.name != "pyarrow":
+    module = sys.modules[library]
+    if library != "pyarrow":
         return module.concat([one, other])
     parts = [one, other]
     return module.concat_tables(parts) if hasattr(one, "column_names") else module.chunked_array(parts)

@@ -39,7 +39,7 @@ def ranking(output: Any) -> tuple[Any, ...]:
 
 
 def support(output: Any) -> Any:
-    """A feature is a column: one that is chosen for any class or task is."""
+    """Return the features that were chosen: columns, each of them if it is chosen for any class or task."""
     chosen = _innermost(output)
     if callable(getattr(chosen, "get_support", None)):
         return _as_set(chosen, np.flatnonzero(chosen.get_support()).tolist())
@@ -59,20 +59,20 @@ def nonzero(output: Any) -> Any:
 
 
 def distinct(output: Any) -> int:
-    """How many values are not the same, by the policy of all comparisons."""
+    """Return how many different values there are, by the policy of all comparisons."""
     values = unmasked(base_value(output))
     array = values if isinstance(values, (list, tuple, set, frozenset)) else np.asarray(values).ravel().tolist()
     return len({fingerprint(value) for value in array})
 
 
 def _falling(output: Any) -> Any:
-    """Indices from the largest on, equal numbers in order of index."""
+    """Return the indices from the largest number on, equal numbers in order of index."""
     array = _numbers(output).ravel()
     return len(array) - 1 - np.argsort(array[::-1], kind="stable")[::-1]  # no minus sign: it wraps unsigned numbers
 
 
 def _innermost(output: Any) -> Any:
-    """What a search or a pipeline has fitted in the end."""
+    """Return what a search or a pipeline has fitted in the end."""
     for _ in range(10):  # one that contains itself is not followed for ever
         steps = getattr(output, "steps", None)
         if hasattr(output, "best_estimator_"):
@@ -83,7 +83,7 @@ def _innermost(output: Any) -> Any:
 
 
 def _learnt(output: Any) -> Any:
-    """What of an output has the numbers."""
+    """Return what of an output has the numbers."""
     plain = base_value(output)
     if isinstance(plain, (np.ndarray, np.generic, int, float, list, tuple)):
         return plain
@@ -115,7 +115,7 @@ def unmasked(values: Any) -> Any:
 
 
 def _labels(output: Any) -> Any:
-    """What the elements are called, where that is not their index."""
+    """Return what the elements are called; None where that is their index."""
     pandas: Any = sys.modules.get("pandas")
     found = _learnt(output)
     return list(found.index) if hasattr(pandas, "Series") and isinstance(found, pandas.Series) else None
@@ -127,6 +127,6 @@ def _named(output: Any, indices: list[int]) -> list[Any]:
 
 
 def _as_set(output: Any, indices: list[int]) -> Any:
-    """Chosen places: indices in order, labels in none."""
+    """Return the chosen places: indices in order, labels in none."""
     labels = _labels(output)
     return tuple(indices) if labels is None else frozenset(labels[index] for index in indices)

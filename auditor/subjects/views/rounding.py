@@ -73,7 +73,7 @@ def _array(array: Any, digits: int) -> Any:
 
 
 def _sparse(value: Any, digits: int) -> Any:
-    """What is rounded to 0 is 0, stored or not."""
+    """Round the entries of a sparse matrix; return anything else as it is. What is rounded to 0 is 0, stored or not."""
     sparse: Any = sys.modules.get("scipy.sparse")
     if sparse is None or not hasattr(sparse, "issparse") or not sparse.issparse(value):
         return value
