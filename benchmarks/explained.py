@@ -24,59 +24,60 @@ HEAD = """\
 # Why two runs differ
 
 `check` says whether two runs on fresh samples with the same `r` agree. Where they do not, `explain` says why, by
-intervention: it takes one cause away, leaves all else as it was, and measures what rho would be *but for* it. This
-page is made by `python benchmarks/explained.py`.
+experiment: it takes one possible cause away, leaves all else as it was, and measures how often two runs still differ.
+This page is made by `python benchmarks/explained.py`.
 
     python -m auditor explain learner.py:fit --source norm --size 1000 [all options of check]
 
-| kind | what is changed, all else the same | where it is the cause, do this |
-|---|---|---|
+| cause | what it means | its pairs are run or compared | what to do |
+|---|---|---|---|
 """
 RULES = """
 ## What is claimed
 
-- **On which pairs.** The pairs of all experiments have keys of their own below the seed, so that they are never those
-  of the `check` that made you ask: on pairs that were picked because they failed, anything looks like a cure. Which
-  experiments fit, and how wide the grid of `continuous` is, is decided from eight pairs that count for nothing else.
-- **Against a sham.** A learner that tosses a private coin in a few of its runs agrees with itself most of the time, so
-  that whatever is run again looks like a cure. Each experiment therefore runs every pair twice: with the change, and
-  as often with nothing changed, in the same kind of process and in an order that a coin decides. If hidden state is
-  all there is, nothing tells the two apart. (`labels`, `output-order` and `continuous` run nothing again: they compare
-  the two outputs of a pair in another way.)
-- **When a cause is named.** When the pairs show that it takes away at least a quarter of the mismatches that the sham
-  has: a bet on each pair, whose evidence has to reach m / alpha for m experiments. So the probability that *any* wrong
-  cause is named is at most alpha (5 %, or 1 - `--confidence`), however often one looks. A cause is wrong if it takes
-  away less than that. An experiment stops as soon as it is settled either way.
-- **Hidden state is a fact.** One sample and r with two outputs, in the same kind of process, proves it, whether eight
-  samples that are run twice show it or the sham of another experiment. It is named first, whatever share of rho it
+- **Pairs of its own.** All experiments use pairs whose keys no `check` uses. On pairs that were picked because they
+  failed, anything would look like a cure. Eight further pairs, which count for nothing else, decide which experiments
+  fit and how wide the grid of `continuous` is.
+- **A sham beside each experiment.** A learner that tosses a private coin in a few of its runs agrees with itself most
+  of the time, so that running anything again looks like a cure. Each experiment therefore runs every pair twice: with
+  the change, and as often with nothing changed, in the same kind of process and in an order that a coin decides. If
+  hidden state is all there is, nothing tells the two apart. (`labels`, `output-order` and `continuous` run nothing
+  again: they compare the two outputs of a pair in another way.)
+- **When a cause is named.** A cause is named when the pairs show that taking it away removes at least a quarter of the
+  mismatches that the sham has. Each pair is a bet, and the evidence has to reach m / alpha for m experiments. So the
+  probability that *any* wrong cause is named, one that removes less than that, is at most alpha (5 %, or
+  1 - `--confidence`), however often one looks. An experiment stops as soon as it is settled either way.
+- **Hidden state is a fact.** One sample and r with two outputs in the same kind of process proves it. Eight samples are
+  run twice, and the shams of other experiments count too. Hidden state is named first, whatever share of rho it
   explains. Where no cause is shown at all, up to 100 samples are run twice.
-- **The hash seed and threads** must never show either, and come next. 24 samples are run in other processes: under
-  one other hash seed and with all threads; under three more where the learner's own code makes a set or asks for a
-  hash. A sample with another output there is run up to 12 more times in new processes on either side. The cause is
-  named if the output is another more often than in the sham, which has the hash seed and the one thread of the first
-  run; the evidence has to reach m / alpha here, too. (A sum in another order has other last digits, so that those do
-  not count for `threads`.) What is different in one sample of ten is missed with probability 0.08. Where outputs
-  differ from run to run, but never with one thread, threads are named and hidden state is not.
-- **Where a grid is no cure.** `continuous` is not tried where the numbers take few values, and where one fresh row
-  moves them about as far as a fresh sample does: a number that depends on the rows continuously goes 1 / sqrt(size)
+- **The hash seed and threads** must not matter either, and come next. 24 samples are run in other processes: under
+  another hash seed with all threads, and under three more hash seeds if the learner's own code makes a set or asks for
+  a hash. A sample with another output there is run up to 12 more times in new processes on either side. The cause is
+  named if the output changes more often than in the sham, which has the hash seed and the one thread of the first run;
+  the evidence has to reach m / alpha here too. Last digits do not count for `threads`, since a sum in another order has
+  others. An effect on one sample in ten is missed with probability 0.08. Where outputs differ from run to run, but
+  never with one thread, threads are named and hidden state is not.
+- **Where a grid is no cure.** `continuous` is not tried where the numbers take few values, nor where one fresh row
+  moves them about as far as a fresh sample does: a number that depends on the rows continuously moves 1 / sqrt(size)
   as far.
-- **In which order.** By the share of the mismatches that is gone. Two that explain as much as each other, but for a
-  tenth, stand in the order of how particular they are, since a wide enough grid makes up for any difference between
-  numbers. `r-unused` is last. It is named where rho is above the target and a fresh r on the same sample changes less
-  than a quarter of what fresh rows do. Where no bit of r was drawn, it is named if the same sample run again differs
-  less often than fresh samples do, by a quarter or more.
-- **No cause** is an answer: "no single cause explains it". Where rho is shown to be within the target there is
+- **The order of causes** is that of the share of mismatches that they explain. Of causes whose shares differ by a tenth
+  or less the more particular one comes first, since a wide enough grid makes up for any difference between numbers.
+- **`r-unused` comes last.** It is named where rho is above the target and a fresh r on the same sample changes less
+  than a quarter of what fresh rows change. Where no bit of r was drawn, it is named if the same sample run again
+  differs less often than fresh samples do, by a quarter or more.
+- **No cause** is an answer too: "no single cause explains it". Where rho is shown to be within the target, there is
   nothing to explain; a smaller `--rho` asks for more.
-- **Notes** are what an experiment showed without being a cause: last digits that change with the order of rows; draws
-  that differ between two runs though rho does not fall when they are kept in step (a loop within one function and
-  compiled code cannot be).
-- **Cost.** At most 6 times as many trials as a plain audit may take pairs (`--pairs`, 100 / rho unless given), and
-  usually a few hundred. A trial takes 2 to 10 runs, most of them 4; the record has the sum under `answer.runs`. Shams
-  make up three tenths of all runs. `--trace` adds a hint: the first local value that differs though what its line
-  reads does not.
-- Hidden state, or a second process that differs, ends a `check`; here it is evidence. Exit code 0 whenever the
-  experiments ran, 2 usage, 4 nothing could be run. `--json` has `answer.causes`, the main one first, with `kind`,
-  `before`, `after`, `message`, `where`, `replay` and `cure`, and `answer.experiments`; `--svg` draws the table.
+- **Notes** say what an experiment showed that is not a cause: last digits that change with the order of rows, or draws
+  that differ between two runs although keeping them in step does not lower rho. (Draws in a loop within one function,
+  and draws of compiled code, cannot be kept in step.)
+- **Cost.** All experiments together take at most 6 times as many trials as one may take pairs (`--pairs`, 100 / rho
+  unless given), and usually a few hundred. A trial takes 2 to 10 runs, most of them 4; the record has the sum under
+  `answer.runs`. Shams make up three tenths of all runs. `--trace` adds a hint: the first local value that differs
+  although what its line reads does not.
+- **Exit codes.** 0 whenever the experiments ran, 2 for wrong usage, 4 if nothing could be run. Hidden state, or a
+  second process that differs, ends a `check`; here it is evidence.
+- **The record.** `--json` has `answer.causes`, the main one first, with `kind`, `before`, `after`, `message`, `where`,
+  `replay` and `cure`, and `answer.experiments`; `--svg` draws the table.
 """
 
 
@@ -122,7 +123,7 @@ def table() -> Iterator[str]:
 def sections() -> Iterator[str]:
     for title, command, ask, advice in LEARNERS:
         record = ask()
-        yield f"\n## {title}\n\n```python\n{command}\n```\n\n{record.reason[:1].upper()}{record.reason[1:]}.\n"
+        yield f"\n## {title}\n\n```python\n{command}\n```\n\n{record.reason}\n"
         yield "\n\n".join(markdown_of(explain_parts(record))) + "\n"
         yield "\n".join(wrap(f"**What to do.** {advice}", 118)) + "\n"
 

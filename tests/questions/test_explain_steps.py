@@ -428,8 +428,8 @@ SAID: dict[str, tuple[dict[str, Any], str, str]] = {  # what was counted, the he
         {"before": 15, "after": 2},
         f"{FEW[:-9]} with 40 rows, because there are too few rows to settle the answer (too-little-data). With 160 "
         "rows, 18 of 20 pairs agree.",
-        "There are too few rows to settle the answer. 15 of 20 pairs differ with 40 rows; with 160 rows, 2 do. Rho "
-        "falls about as size^-1.5; if that goes on, rho = 0.1 takes about 160 rows.",
+        "There are too few rows to settle the answer. 15 of 20 pairs differ with 40 rows; with 160 rows, 2 do. With "
+        "more rows rho falls about as size^-1.5; if that goes on, rho = 0.1 takes about 160 rows.",
     ),
 }
 

@@ -202,7 +202,7 @@ def _findings(inquiry: ExplainInquiry, one: ExperimentCounts) -> Iterator[str]:
     yield f"{_pairs(one)} with {before}; with {after}, {_still(one)}"
     if growth := inquiry.growth():
         held = f"; if that goes on, rho = {inquiry.target:g} takes about {growth.size:,} rows" if growth.size else ""
-        yield f"rho falls about as size^{growth.exponent:.2g}{held}"
+        yield f"with more rows rho falls about as size^{growth.exponent:.2g}{held}"
 
 
 def _evidence(one: ExperimentCounts) -> Iterator[str]:
