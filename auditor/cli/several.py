@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from auditor.cli.output import deliver, plain, tell_github
 from auditor.cli.prints import prints_logged, stdout_kept
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from auditor.cli.prints import Log
     from auditor.flow.question import Inquiry
     from auditor.flow.record import Record
@@ -77,30 +76,13 @@ def answered_together(
 ) -> int:
     """Audit and report; return the exit code. `ended` is called with the records last, and its lines are printed."""
     from auditor.flow.record import exit_code_of
+    from auditor.report.several import show_summary
 
     records, log = audit_in_turn(settled, exitfirst=exitfirst, seconds=seconds)
-    draw = table_of(records, confidence, len(settled), verbose=verbose)
+    draw = partial(show_summary, records, confidence, len(settled), verbose=verbose)
     out = deliver(records, files, draw, confidence=confidence, single=False)
     log.tell(out)
     for line in ended(records):
         out.print(plain(line), soft_wrap=True)
     tell_github(records, files, confidence)
     return exit_code_of(records)
-
-
-def table_of(
-    records: Sequence[Record], confidence: float, planned: int, *, verbose: bool = False
-) -> Callable[[Console], None]:
-    """Return a function that prints the table of records."""
-
-    def draw(out: Console) -> None:
-        from auditor.report.several import summary
-        from auditor.report.terminal import show_parts
-
-        for one in summary(records, confidence, planned, verbose=verbose):
-            if isinstance(one, list):
-                show_parts(one, out)
-            else:
-                out.print(one)
-
-    return draw

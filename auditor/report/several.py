@@ -1,6 +1,6 @@
 """Many audits as one table: a line each, whether it ended as expected, and what that took.
 
-`summary` is for a terminal, `theorems_markdown` holds every theorem against what was measured, and
+`show_summary` is for a terminal, `theorems_markdown` holds every theorem against what was measured, and
 `picture_of_several` draws the range that each audit left open.
 """
 
@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from rich.console import RenderableType
+from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
 from auditor.errors import UsageError
-from auditor.flow.parts import Bar, Part
+from auditor.flow.parts import Bar
 from auditor.flow.record import Record
 from auditor.process.escape import visible
-from auditor.report.terminal import STYLES, Column, TableRows
+from auditor.report.terminal import STYLES, Column, TableRows, show_parts
 from auditor.report.words import (
     baseline_offers,
     count_trials,
@@ -42,23 +42,25 @@ THEOREMS_HEAD = (
 )
 
 
-def summary(
-    records: Sequence[Record], confidence: float, planned: int, *, verbose: bool = False
-) -> Iterator[RenderableType | list[Part]]:
-    """Yield the table, the report of each audit that did not end as expected, and what all verdicts are worth."""
+def show_summary(
+    records: Sequence[Record], confidence: float, planned: int, out: Console, *, verbose: bool = False
+) -> None:
+    """Print the table, the report of each audit that did not end as expected, and what all verdicts are worth."""
     common = _common_prefix([record.subject for record in records])
-    yield TableRows(_COLUMNS, [[*_cells(record, record.subject[len(common) :])] for record in records], heads=2)
+    rows = [[*_cells(record, record.subject[len(common) :])] for record in records]
+    out.print(TableRows(_COLUMNS, rows, heads=2))
     surprises = [record for record in records if not record.is_as_expected]
     for record in surprises:
-        yield Text.assemble("\n", (visible(record.subject), "bold"), f": {record.verdict}, expected {record.expect}")
-        yield Padding(Text(visible(record.reason, keep="\n")), (0, 0, 0, 2))
-        yield list(describe(record, verbose=True))[2:] if verbose else make_report(record).evidence
+        unmet = f": {record.verdict}, expected {record.expect}"
+        out.print(Text.assemble("\n", (visible(record.subject), "bold"), unmet))
+        out.print(Padding(Text(visible(record.reason, keep="\n")), (0, 0, 0, 2)))
+        show_parts([*describe(record, verbose=True)][2:] if verbose else make_report(record).evidence, out)
     for words, subject in baseline_offers(records):
-        yield Text.assemble("\n", (visible(subject), "bold"), f": {words}")
+        out.print(Text.assemble("\n", (visible(subject), "bold"), f": {words}"))
     met = len(records) - len(surprises)
     share = round(1 - confidence, 12) / planned  # without the last digits of a float, which nobody meant
     not_run = f" {planned - len(records)} were not run." if planned > len(records) else ""
-    yield Text(
+    out.print(
         f"\n{met} of {len(records)} as expected.{not_run} Each verdict is wrong with probability at most "
         f"{at_most(share)}. {shared_confidence(confidence)}",
         style="bold green" if not surprises else "bold red",

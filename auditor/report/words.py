@@ -25,9 +25,9 @@ from auditor.statistics.outward import at_least, at_most, between, exact, percen
 
 _NAME = 60  # characters of a cell's name in a table
 _ELEMENTS = 3  # wobbling elements that have a line of their own
-_ONE_SIDED = ". The verdict uses a one-sided limit, which is closer"
+_ONE_SIDED = ". The verdict uses a one-sided limit, which is closer."
 _WIDER = (
-    ". This interval is wider than the verdict needs, because it holds at every sample size; it may contain the target"
+    ". This interval is wider than the verdict needs, because it holds at every sample size; it may contain the target."
 )
 # Facts about how an audit was run, which a page shows apart from what was measured.
 HOW_IT_RAN = (
@@ -410,13 +410,13 @@ def confidences(record: Record) -> str:
         return verdict
     if record.unit == "strings":
         of = " of all cells" if len(record.cells) > 1 else ""
-        rows = f"the rows of the table{of} hold together with {together}"
-        return f"{verdict}; {rows}, and the interval of rho has its own {percent(record.rho.confidence)}"
+        rows = f"the rows of the table{of} hold together with {together} confidence"
+        return f"{verdict}; {rows}, the interval of rho by itself with {percent(record.rho.confidence)}"
     if _is_comparison(record):
-        return f"both verdicts hold together with {together}; so do the two intervals of rho, apart from the verdicts"
+        return f"both verdicts hold together with {together} confidence; so do the two intervals of rho, separately"
     if len(record.cells) > 1:
-        return f"{verdict}; the intervals of all cells hold together with {together}, apart from the verdict"
-    return f"{verdict}; each interval has its own {percent(record.confidence)}, apart from the verdict"
+        return f"{verdict}; the intervals of all cells hold together with {together} confidence, separately from it"
+    return f"{verdict}; each interval holds by itself with {percent(record.confidence)} confidence"
 
 
 def shared_confidence(confidence: float) -> str:

@@ -53,7 +53,7 @@ COMMANDS = {
     ],
     "gate": ["gate", "--config", "gate.toml"],
 }
-DRAWN = dict.fromkeys(COMMANDS, "auditor.report.terminal.describe") | {"gate": "auditor.report.several.summary"}
+DRAWN = dict.fromkeys(COMMANDS, "auditor.report.terminal.describe") | {"gate": "auditor.report.several.show_summary"}
 
 
 @pytest.fixture(autouse=True)

@@ -159,16 +159,16 @@ def test_no_report_formats_a_limit_by_itself() -> None:
 
 
 def test_a_report_says_which_statement_has_which_confidence(base: Record) -> None:
-    said = "the verdict is wrong with probability at most 0.05; each interval has its own 95 %, apart from the verdict"
+    said = "the verdict is wrong with probability at most 0.05; each interval holds by itself with 95 % confidence"
     assert confidences(base) == said
     assert said in markdown([base], 0.95)
     assert said in as_text(base, 500)
     cell = CellRow(name="a", question="rho", source="s", size=2, seed=0, pairs=1, confidence=0.95, verdict="pass")
     several = msgspec.structs.replace(base, cells=[cell, cell])
-    assert "the intervals of all cells hold together with 95 %, apart from the verdict" in as_text(several, 500)
+    assert "the intervals of all cells hold together with 95 % confidence, separately from it" in as_text(several, 500)
     sides = [msgspec.structs.replace(cell, variant=private) for private in ("shared", "unshared")]
     both = msgspec.structs.replace(base, cells=sides, confidence=0.975)
-    assert "both verdicts hold together with 95 %; so do the two intervals of rho" in as_text(both, 500)
+    assert "both verdicts hold together with 95 % confidence; so do the two intervals of rho" in as_text(both, 500)
     assert shared_confidence(0.95) in markdown([base, base], 0.95)
     assert not confidences(msgspec.structs.replace(base, error_spent=0.0))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import rich_click as click
 from auditor.cli.options import Once, TableCommand, option_of, report_options, running_options
 from auditor.cli.output import check_files, deliver, plain, survived, write
 from auditor.cli.prints import stdout_kept
-from auditor.cli.several import audit_in_turn, confidence_of, settled_together, table_of, time_of
+from auditor.cli.several import audit_in_turn, confidence_of, settled_together, time_of
 from auditor.errors import UsageError
 from auditor.files import check_writable, reason
 
@@ -34,7 +35,7 @@ def _theorems(only: str | None, folder: str, report_of_html: str | None, **optio
     Example: python -m auditor theorems
     """
     from auditor.flow.record import exit_code_of, to_json_list
-    from auditor.report.several import picture_of_several, theorems_markdown
+    from auditor.report.several import picture_of_several, show_summary, theorems_markdown
 
     given = {name: value for name, value in options.items() if value is not None}
     confidence = confidence_of(given)
@@ -50,7 +51,9 @@ def _theorems(only: str | None, folder: str, report_of_html: str | None, **optio
     for kind, document in documents.items():
         with survived(f"cannot make {files[kind]}"):
             write(document(), files[kind], "--reports")
-    out = deliver(records, pages, table_of(records, confidence, len(settled)), confidence=confidence, single=False)
+    out = deliver(
+        records, pages, partial(show_summary, records, confidence, len(settled)), confidence=confidence, single=False
+    )
     log.tell(out)
     out.print(plain(f"written: {', '.join(files.values())}"), soft_wrap=True)
     return exit_code_of(records)
