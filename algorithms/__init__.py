@@ -242,8 +242,8 @@ Algorithm 9: RejectionSampler
 Theorem 6.1: rBoost is rho-reproducible with error at most eps
     boosting:r_boost boosting:RoundShares boosting:RoundSizes
     shares as printed; mended: s_2 is ~1/(rho^2 eps^4 gamma^4), all queries 1/(rho^2 eps^5 gamma^6)
-    test_boosting_sizes::test_the_shares_of_rho_add_up
-    test_boosting_sizes::test_the_listings_query_is_too_small_by_the_square_of_t
+    test_boosting::test_the_shares_of_rho_add_up
+    test_boosting::test_the_listings_query_is_too_small_by_the_square_of_t
 Lemma 6.2: rejection sampling runs out with probability at most delta
     rejection:rejection_size
     as printed, 24 m/eps ln(1/delta), for delta up to e^(-1/4); false for a delta near one
@@ -261,11 +261,11 @@ Corollary 6.5: strong learners of halfspaces
     boosting:r_halfspace_boosted boosting:r_halfspace_boosted_boxes
     mended: foams tau^(-98/9) eps^(-38/9), printed -76/9, -28/9; boxes tau^-12, printed -10; both + tau^-6 rho^-2 eps^-5
     test_conformance::test_it_ends_as_it_declares_at_its_own_size
-    test_boosting_sizes::test_the_exponents_are_not_those_that_are_printed
+    test_boosting::test_the_exponents_are_not_those_that_are_printed
 Remark 6.6: with boxes it is polynomial, with foams exponential in d
     boosting:halfspaces
     d uniforms a round for boxes, 2^d stages expected for foams
-    test_boosting_sizes::test_boxes_take_d_uniforms_a_round_and_foams_two_to_the_d_stages
+    test_boosting::test_boxes_take_d_uniforms_a_round_and_foams_two_to_the_d_stages
 
 Theorem 7.1: a rho-reproducible query answer takes 1 / (tau^2 rho^2) rows
     coin_problem:decider

@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +14,13 @@ from scipy.stats import binom
 
 from algorithms.coin_frontier import (
     MAX_SPREADS,
+    Frontier,
+    Pairs,
+    _check_feasible,
     acceptance_of,
     bias_grid,
     ceiling,
+    check_size,
     curvature,
     density_of,
     disagreement_of,
@@ -25,6 +30,8 @@ from algorithms.coin_frontier import (
     mended,
     plain_error,
     plain_size,
+    spread_of,
+    with_mirror,
 )
 from algorithms.coin_frontier import Pairs as Task
 
@@ -279,3 +286,81 @@ def test_a_tiny_delta_is_solved(m: int, delta: float) -> None:
 def test_bad_values_get_name_value_range_and_cure(m: int, tau: float, delta: float, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         frontier(m, tau, delta)
+
+
+def test_votes_and_their_errors() -> None:
+    assert plain_error(1, 0.2) == plain_error(2, 0.2) == pytest.approx(0.3)
+    assert plain_error(3, 0.2) == plain_error(4, 0.2) == pytest.approx(3 * 0.09 * 0.7 + 0.027)
+    assert (plain_size(0.2, 0.3), plain_size(0.2, 0.2999)) == (1, 3)
+    assert spread_of(64) == 4.0
+    check_size(1)
+
+
+def test_a_grid_has_two_ends_at_least() -> None:
+    assert bias_grid(1, 0.4, 0.5, 100.0).tolist() == [0.4, 0.5]
+    count = math.ceil((math.pi / 4 - math.asin(math.sqrt(0.25))) * 2 * 20 / 0.5) + 1
+    assert len(bias_grid(400, 0.25, 0.5, 0.5)) == count
+
+
+def test_pairs_are_thresholds_up_to_the_middle() -> None:
+    task = Pairs(400, 0.125, 1 / 16)
+    assert (task.low, task.middle, task.first) == (0.375, 200, 400 * 0.375 - 80)
+    assert (Pairs(401, 0.1, 0.1).middle, Pairs(9, 0.4, 0.1).first) == (201, 1)
+    assert task.scale == pytest.approx(0.1)
+    assert task.thresholds(50).tolist() == [70, 120, 170, 200]
+    assert task.thresholds(65).tolist() == [70, 135, 200]
+    assert Pairs(1, 0.25, 0.3).errors(np.array([0, 1])).tolist() == [0.5, 0.25]
+
+
+def test_a_mixture_and_its_mirror_image() -> None:
+    thresholds, weights = with_mirror(5, np.array([1, 2, 3]), np.array([0.5, 0.0, 0.5]))
+    assert (thresholds.tolist(), weights.tolist()) == ([1, 3, 5], [0.25, 0.5, 0.25])
+
+
+def test_gaps_are_relative() -> None:
+    none: Any = (np.zeros(0), np.zeros(0))
+    assert Frontier(1, 0.1, 0.1, 0.3, 0.4, none).gap == pytest.approx(0.25)
+    assert Frontier(1, 0.1, 0.1, 0.0, 0.0, none).gap == 0.0
+    assert Frontier(1, 0.1, 0.1, 0.3, 0.4, none).rho == 0.4
+
+
+def test_a_vote_that_errs_exactly_so_often_is_enough() -> None:
+    for m in (1, 3, 5, 7, 11, 21):
+        assert plain_size(0.2, plain_error(m, 0.2)) == m
+
+
+def test_a_thousand_spreads_are_the_most() -> None:
+    _check_feasible(10**6, 0.25, 1 / 16)
+    with pytest.raises(ValueError, match=r"m=1000001 must be at most 1000000 at tau=0\.25"):
+        _check_feasible(10**6 + 1, 0.25, 1 / 16)
+    with pytest.raises(ValueError, match="m=2 must be at least 3"):
+        _check_feasible(2, 0.2, 0.25)
+
+
+@pytest.mark.parametrize("rho", [0.0, 1.0])
+def test_the_least_size_of_an_impossible_rho_is_refused(rho: float) -> None:
+    with pytest.raises(ValueError, match=rf"rho={rho} must be in \(0, 1\)"):
+        least_size(rho, 0.2)
+
+
+@pytest.mark.parametrize(("m", "t"), [(20, 8), (20, 1), (20, 20), (7, 4), (400, 210)])
+@pytest.mark.parametrize(("low", "high"), [(0.05, 0.95), (0.3, 0.4), (0.5, 0.9)])
+def test_the_curvature_is_that_of_the_steepest_and_the_highest_place(m: int, t: int, low: float, high: float) -> None:
+    """2 sup |f'| + 4 sup f^2 on the range, found by going through it."""
+    p = np.linspace(low, high, 200_001)
+    f = density_of(m, t, p)
+    slope = f * np.abs((t - 1) / p - (m - t) / (1 - p))
+    found = curvature(m, (np.array([0, t, m + 1]), np.array([0.25, 0.5, 0.25])), np.array([low]), np.array([high]))
+    assert found[0] == pytest.approx((2 * slope.max() + 4 * f.max() ** 2) / 2, rel=1e-6)
+
+
+def test_as_much_of_the_middle_is_mixed_in_as_it_takes() -> None:
+    task = Pairs(100, 0.2, 0.05)
+    thresholds, errors = np.array([0, 50]), task.errors(np.array([0, 50]))
+    assert errors.tolist() == pytest.approx([0.5, plain_error(100, 0.2)], rel=1e-12)
+    half = np.array([0.5, 0.5])
+    after = mended(task, thresholds, half)
+    assert after.sum() == pytest.approx(1, abs=1e-15)
+    assert after @ errors == pytest.approx(0.05, rel=1e-8)
+    few = np.array([0.01, 0.99])
+    assert mended(task, thresholds, few).tolist() == few.tolist(), "it errs no more often than it may"

@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,19 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 from support.exact import KnownRandomness
 
-from algorithms.coin_frontier import Floats, acceptance_of, frontier, least_size, plain_size
+from algorithms import coin_problem
+from algorithms.coin_frontier import (
+    Floats,
+    Frontier,
+    acceptance_of,
+    frontier,
+    least_size,
+    plain_size,
+)
 from algorithms.coin_problem import (
     BELOW,
+    MOST_ON_A_CURVE,
+    AcceptanceBand,
     Mixed,
     acceptance,
     coin_from_rstat,
@@ -29,12 +40,15 @@ from algorithms.coin_problem import (
     fixed_threshold,
     heads_among,
     interval,
+    least_by_frontier,
+    least_by_lemma,
     lemma_bound,
     optimal_coin,
     optimal_size,
     rstat_flips,
     rstat_mixture,
     rule_of,
+    threshold_at,
     uniform_mixture,
     uniform_promise,
     uniform_size,
@@ -405,3 +419,108 @@ def test_heads_are_counted_in_rows_of_any_kind(rows: list[Any]) -> None:
 def test_bad_values_get_name_value_range_and_cure(call: Callable[[], Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_uniform_thresholds_in_closed_form() -> None:
+    assert uniform_promise(512, 1 / 8) == 1 / 8
+    assert uniform_promise(2, 1 / 8) == 0.5
+    assert uniform_size(1 / 8, 1 / 4, 1 / 16) == 512, "1 / (8 (tau rho / 2)^2)"
+    assert uniform_size(1 / 8, 1 / 4, 1 / 64) == 4096, "1 / (64 (tau delta)^2)"
+
+
+def test_the_optimal_size_is_the_law_of_a_quarter_or_a_little_more() -> None:
+    assert optimal_size(0.2, 0.2, 1 / 16) == math.ceil((0.25 / 0.02) ** 2) == 157
+    more = math.ceil(400 * (frontier(400, 0.1).upper / 0.125) ** 2 * 1.001)  # at 400 flips it is 0.2546, not a quarter
+    assert optimal_size(0.1, 0.25, 1 / 16) == more
+    assert frontier(more, 0.1).upper <= 0.125 < frontier(more - 4, 0.1).upper
+    assert optimal_size(0.1, 0.999, 1 / 16) == plain_size(0.1)
+
+
+def test_a_uniform_number_picks_its_threshold() -> None:
+    mixture = np.array([3, 5, 9]), np.array([0.25, 0.5, 0.25])
+    picked = [threshold_at(mixture, chance) for chance in (0.0, 0.2499, 0.25, 0.7499, 0.75, 0.9999)]
+    assert picked == [3, 3, 5, 5, 9, 9]
+    short = np.array([3, 5]), np.array([0.5, 0.4999999])
+    assert threshold_at(short, 0.99999999) == 5, "what rounding leaves over is the last one's"
+
+
+def test_uniform_mixtures_of_few_flips() -> None:
+    thresholds, weights = uniform_mixture(4, 0.25)
+    assert (thresholds.tolist(), weights.tolist()) == ([2, 3], [0.5, 0.5])
+    thresholds, weights = uniform_mixture(5, 0.25)  # c m in [1.25, 3.75]
+    assert thresholds.tolist() == [2, 3, 4]
+    assert weights.tolist() == pytest.approx([0.3, 0.4, 0.3])
+
+
+def test_the_lemma_has_something_to_say_within_its_range() -> None:
+    least = plain_size(0.1, 1 / 16)
+    assert least_by_lemma(least, 0.1, 1 / 16) == lemma_bound(least, 0.1) == pytest.approx(1 / (16.2 * math.sqrt(59)))
+    assert least_by_lemma(least - 1, 0.1, 1 / 16) is None
+    assert least_by_lemma(10**6, 0.25, 1 / 16) is None
+    assert least_by_lemma(10**6, 0.1, 0.0626) is None
+    assert least_by_lemma(10**6, 0.0, 1 / 16) is None
+    assert least_by_lemma(10**6, 0.1, 0.0) is None
+    assert (derivative_bound(16), interval(0.5, 16)) == (12, (0.5 - 1 / 72, 0.5 + 1 / 72))
+
+
+def test_the_frontier_is_drawn_up_to_two_hundred_thousand_flips(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def instead(m: int, tau: float, delta: float) -> Frontier:
+        asked.append(m)
+        return Frontier(m, tau, delta, 0.25, 0.5, (np.zeros(0, dtype=np.int64), np.zeros(0)))
+
+    monkeypatch.setattr("algorithms.coin_problem.frontier", instead)
+    assert MOST_ON_A_CURVE == 200_000
+    assert (least_by_frontier(200_000, 0.1, 0.1), least_by_frontier(200_001, 0.1, 0.1)) == (0.25, None)
+    assert asked == [200_000]
+
+
+def test_a_band_is_the_best_that_any_measured_bias_says() -> None:
+    band = AcceptanceBand(4, 0.05, np.array([0.25, 0.75]), np.array([0.1, 0.8]), np.array([0.3, 0.9]))
+    low, high = band.band(np.array([0.25, 0.5]))
+    moved = 2 * math.pi / 12  # sqrt(m) times the distance of 1/4 and 1/2 on the arcsine scale
+    assert low.tolist() == pytest.approx([0.1, 0.8 - moved])
+    assert high.tolist() == pytest.approx([0.3, min(0.3 + moved, 0.9 + moved, 1)])
+
+
+def test_an_estimate_has_an_interval_for_each_bias() -> None:
+    """All of ten runs accept: the exact lower limit at alpha / points is (alpha / (2 points))^(1/10)."""
+    found = estimated_acceptance(lambda rows, r: True, 1, lambda: None, 0.2, points=5, runs=10, alpha=0.1)
+    assert found.biases.tolist() == pytest.approx([0.3, 0.4, 0.5, 0.6, 0.7])
+    assert found.low.tolist() == pytest.approx([0.01**0.1] * 5)
+    assert found.high.tolist() == [1.0] * 5
+    flips: list[int] = []
+    once = estimated_acceptance(lambda rows, r: flips.append(len(rows)) is None, 7, lambda: None, 0.2, points=1, runs=1)
+    assert (flips, len(once.biases), once.alpha) == ([7], 1, 0.05)
+    assert estimated_acceptance.__kwdefaults__ == {"points": 41, "runs": 1000, "alpha": 0.05, "seed": 0}
+
+
+def test_the_worst_rho_of_one_threshold_is_a_half_where_it_accepts_half_of_the_time() -> None:
+    value, bias = worst_rho((np.array([3]), np.ones(1)), 5, 0.2)
+    assert (value, bias) == (pytest.approx(0.5, abs=1e-12), pytest.approx(0.5, abs=1e-5))
+    value, bias = worst_rho((np.array([5]), np.ones(1)), 5, 0.2)  # p^5 is largest at the end, and below 1/2
+    assert (value, bias) == (pytest.approx(2 * 0.7**5 * (1 - 0.7**5)), pytest.approx(0.7))
+
+
+TAU, RHO, DELTA = 0.1, 0.1, 0.025
+
+
+@pytest.mark.parametrize("p", [0.5, 0.44])
+@pytest.mark.parametrize(
+    ("algorithm", "mixture", "m", "params"),
+    [
+        (coin_problem.coin_from_rstat, rstat_mixture(100, TAU, RHO, DELTA), 100, {"rho": RHO, "delta": DELTA}),
+        (coin_problem.uniform_threshold, uniform_mixture(100, TAU), 100, {}),
+        (coin_problem.optimal_coin, frontier(400, TAU, 1 / 16).mixture, 400, {"delta": 1 / 16}),
+    ],
+)
+def test_the_mean_of_a_coins_mismatch_is_its_exact_rho(
+    algorithm: Any, mixture: Any, m: int, params: dict[str, float], p: float
+) -> None:
+    """Over every number of heads of both runs, weighted as they come: no chance is left."""
+    heads = np.flatnonzero(binom.pmf(np.arange(m + 1), m, p) > 1e-9).tolist()
+    law, apart = dict(zip(heads, binom.pmf(heads, m, p), strict=True)), algorithm.__auditor__.mismatch
+    mean = 2 * sum(law[i] * law[j] * apart((i, m), (j, m), tau=TAU, **params) for i, j in combinations(heads, 2))
+    assert apart((heads[0], m), (heads[0], m), tau=TAU, **params) == 0
+    assert mean == pytest.approx(float(exact_rho(mixture, m, p)), abs=1e-6)

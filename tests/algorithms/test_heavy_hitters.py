@@ -15,10 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
-from support.exact import check_frequency, check_one_law
+from support.exact import KnownRandomness, check_frequency, check_one_law
 from support.requests import bench_of, inquiry_of, worked_through
 
 import auditor
+from algorithms import heavy_hitters
 from algorithms.heavy_hitters import check_parameters, is_exact, r_heavy_hitters, sample_size, step_sizes, threshold
 from auditor.flow.verdict import Tally
 from auditor.randomness import from_key, root_key
@@ -228,7 +229,7 @@ NASTY = {
 
 
 def audited(source: object, pairs: int, **params: Any) -> Tally:
-    """By outputs alone: what is declared of the last step is held to its finishes in test_finishing."""
+    """By outputs alone: what is declared of the last step is held to its finishes in test_conformance."""
     asked: Any = {"fixed": pairs, "confidence": 0.9999, "no_integrate": True}
     inquiry = inquiry_of(r_heavy_hitters, source, params=params, **asked)
     tally, verdict = worked_through(inquiry).tally, inquiry.verdict()
@@ -274,3 +275,17 @@ def test_a_sample_that_is_too_small() -> None:
         auditor.audit(r_heavy_hitters, size=10_000)
     with pytest.raises(auditor.AuditorError, match="or --sample counts"):
         auditor.audit(r_heavy_hitters, sample="rows", params={"rho": 0.001})
+
+
+@pytest.mark.parametrize(
+    "other", [{"a": 0.25, "b": 0.35}, {"a": 0.31, "b": 0.2}, {"a": 0.3}, {"b": 0.35}, {"a": 0.3, "b": 0.35, "c": 0.22}]
+)
+def test_a_threshold_parts_two_lists_as_often_as_is_declared(other: dict[str, float]) -> None:
+    """A grid of thresholds and no chance; what is missing has no share that any of them could reach."""
+    shares, between = {"a": 0.3, "b": 0.35}, {"v": 0.3, "eps": 0.1}
+    ends: list[Any] = [KnownRandomness((i + 0.5) / 1000) for i in range(1000)]
+    ended = [
+        heavy_hitters.above_threshold(shares, r, **between) != heavy_hitters.above_threshold(other, r, **between)
+        for r in ends
+    ]
+    assert np.mean(ended) == pytest.approx(heavy_hitters.candidates_mismatch(shares, other, **between), abs=0.005)

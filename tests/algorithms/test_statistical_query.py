@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from support.exact import KnownRandomness
+from support.requests import bench_of
 
+from algorithms import statistical_query
 from algorithms.statistical_query import (
     check_parameters,
     promise,
@@ -24,6 +26,7 @@ from algorithms.statistical_query import (
     to_region,
 )
 from auditor.randomness import from_key, root_key
+from auditor.trials.integrated import CorePair, run_integrated
 
 pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
 unit = st.floats(0, 1)
@@ -139,3 +142,13 @@ def test_parameters_at_their_limits() -> None:
     for bad in ((1.0001, 0.5, 0.1), (0.1, 1.0001, 0.1), (0.1, 0.5, 0.25), (0.1, 0.5, 0.0)):
         with pytest.raises(ValueError, match="must be in"):
             check_parameters(*bad)
+
+
+def test_trials_of_one_index_are_one_trial() -> None:
+    bench = bench_of(statistical_query.rstat, "bernoulli(0.5)", size=50, rho=0.2)
+    assert bench.unit is run_integrated
+    for index in (0, 4, 5):
+        first, again = bench.trial(index), bench.trial(index)
+        assert first.payload == again.payload
+        assert set(first.payload) == set(CorePair.__struct_fields__)
+        assert bench.difference(bench.run(index, 0), bench.run(index, 1)) == first.difference
