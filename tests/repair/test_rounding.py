@@ -155,10 +155,12 @@ def test_widths_by_path() -> None:
     assert learner.mismatch(first, second) == 1.0  # an element without a width
 
 
-def test_offsets_belong_to_paths() -> None:
+@pytest.mark.parametrize("numbers", [0.5, np.array([0.5, 0.25])])
+def test_offsets_belong_to_paths(numbers: Any) -> None:
     learner = rounded(same_as_sample, 1.0)
-    both, one = learner({"a": 0.5, "b": 0.5}, 7), learner({"b": 0.5}, 7)
-    assert one["b"] == both["b"] != both["a"]
+    both, one = learner({"a": numbers, "b": numbers}, 7), learner({"b": numbers}, 7)
+    assert same(one["b"], both["b"])
+    assert not same(both["a"], both["b"])
 
 
 def test_what_is_claimed_holds_and_rows_buy_it() -> None:

@@ -203,6 +203,7 @@ def test_what_a_learner_declares_is_still_known() -> None:
 
     loaded = load_subject(rounded(learner, 0.5), {"half": 30})
     assert (loaded.declares("size"), loaded.takes_sample, loaded.randomness) == (60, True, "Generator")
+    assert load_subject(rounded(learner, 0.5)).declares("size") == 40  # by the learner's own default
     assert (loaded.declared.source, loaded.declared.sample) == ("norm", "counts")
     assert (loaded.declared.claimed, loaded.declared.theorem) == (None, None)  # of the learner alone
     with pytest.raises(AuditorError, match=r"has no parameter 'hulf' \(did you mean half\?\)"):
