@@ -98,9 +98,11 @@ class LossOptions(PairsOptions, frozen=True, kw_only=True):
     """The options of a question about generalisation."""
 
     loss: Annotated[
-        Any, option("Count runs that break R(h) <= R^(h) + slack; module:fn, fn(output, rows).", "FN", OTHER)
+        Any, option("Count runs that break R(h) <= R^(h) + slack, by a loss module:fn(output, rows).", "FN", OTHER)
     ] = None
-    delta: Annotated[float, option("With --loss: how often by chance.  [default: 0.05]", "D", OTHER)] = 0.05
+    delta: Annotated[float, option("With --loss: how often it may break by chance.  [default: 0.05]", "D", OTHER)] = (
+        0.05
+    )
 
 
 class LossAnswer(msgspec.Struct, frozen=True, tag_field="question", tag="loss"):

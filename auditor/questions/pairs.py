@@ -39,15 +39,13 @@ class PairsOptions(OverCells, frozen=True, kw_only=True):
     """The options of a question about pairs."""
 
     rho: Annotated[float | None, RHO] = None
-    pairs: Annotated[int | None, option("Stop undecided after so many pairs.  [default: 100 / rho]", "MAX", SURE)] = (
-        None
-    )
+    pairs: Annotated[int | None, option("Maximum number of pairs.  [default: 100 / rho]", "MAX", SURE)] = None
     measure: Annotated[
         str,
         option("What is held against the target: rho, or churn (the share of predictions that change).", "WHAT", OTHER),
     ] = "rho"
     no_integrate: Annotated[
-        bool, option("Count outputs that differ, also where a subject declares how likely they do.", None, OTHER)
+        bool, option("Count outputs that differ, even if the subject declares how likely they do.", None, OTHER)
     ] = False
     baseline: Annotated[Any, option("What was counted before, for a subject that is to get no worse.", None, None)] = (
         None

@@ -47,7 +47,7 @@ class HuntOptions(Options, frozen=True, kw_only=True):
         False
     )
     no_integrate: Annotated[
-        bool, option("Count outputs that differ, also where a subject declares how likely they do.", None, SURE)
+        bool, option("Count outputs that differ, even if the subject declares how likely they do.", None, SURE)
     ] = False
 
 

@@ -36,7 +36,7 @@ class ListOptions(OverCells, frozen=True, kw_only=True):
     """The options of a question about a list."""
 
     list_size: Annotated[
-        int | None, option("With --eta: do so many outputs have all mass but eta, over sample and r?", "L", OTHER)
+        int | None, option("With --eta: do L outputs have all of the mass but eta, over sample and r?", "L", OTHER)
     ] = None
     eta: Annotated[float | None, ETA] = None
     runs: Annotated[int | None, RUNS] = None

@@ -34,9 +34,11 @@ from auditor.values import NO_CLASSES
 
 ETAS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)  # where a profile is shown, beside the eta that was asked for
 MOST_RUNS = 2000  # with each string, since the bounds look at every number of runs outside
-ETA = option("With --nu: how often a good r may give another output; with --list-size: the mass outside.", "E", OTHER)
+ETA = option(
+    "With --nu: how often a good r may give another output; with --list-size: the mass outside the list.", "E", OTHER
+)
 RUNS = option(
-    "With --nu: runs with each r; with --list-size: at most so many.  [default: 2 / eta; 100 / eta + 10 L / (1 - eta)]",
+    "With --nu: runs with each r; with --list-size: at most K runs.  [default: 2 / eta; 100 / eta + 10 L / (1 - eta)]",
     "K",
     OTHER,
 )
@@ -49,7 +51,9 @@ class NuOptions(OverCells, frozen=True, kw_only=True):
     nu: Annotated[float | None, option("With --eta: the share of r that need not be good.", "V", OTHER)] = None
     beta: Annotated[float | None, option("With --nu: share of r whose answer may be inaccurate.", "B", OTHER)] = None
     runs: Annotated[int | None, RUNS] = None
-    strings: Annotated[int | None, option("With --nu: at most so many r.  [default: 100 / nu]", "MAX", OTHER)] = None
+    strings: Annotated[
+        int | None, option("With --nu: maximum number of strings r.  [default: 100 / nu]", "MAX", OTHER)
+    ] = None
 
 
 class Nu(CellQuestion):

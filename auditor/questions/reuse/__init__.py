@@ -47,10 +47,10 @@ _METHOD = "how often a coupling differs, from above; how often one event does, f
 class ReuseOptions(Options, frozen=True, kw_only=True):
     """The options of a question about reuse."""
 
-    analyst: Annotated[Any, option("Who asks: module:fn, called fn(ask, rng).", "FN", WHAT)]
-    queries: Annotated[int, option("The most that it asks.", "M", WHAT)]
-    rho: Annotated[float | None, option("Of each answer.  [default: claimed, or 0.1]", "R", SURE)] = None
-    fixed: Annotated[int, option("Trials, judged once.", "N", SURE)] = TRIALS
+    analyst: Annotated[Any, option("The analyst: module:fn, called fn(ask, rng).", "FN", WHAT)]
+    queries: Annotated[int, option("Maximum number of queries that the analyst asks.", "M", WHAT)]
+    rho: Annotated[float | None, option("The rho of each answer.  [default: claimed, or 0.1]", "R", SURE)] = None
+    fixed: Annotated[int, option("Number of trials, judged once at the end.", "N", SURE)] = TRIALS
 
 
 class Bounds(msgspec.Struct, frozen=True):
