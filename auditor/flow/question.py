@@ -40,7 +40,7 @@ class Work(msgspec.Struct, frozen=True):
 
 
 class Outlook(msgspec.Struct, frozen=True):
-    """What a person wants to know while it runs: trials done, of how many at most, what is known, and how many more a
+    """How far an inquiry has come: trials done, of how many at most, what is known, in words, and how many more a
     verdict is expected to take (None: nobody can say)."""
 
     done: int
@@ -58,7 +58,7 @@ class Mismatch(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct):
-    """What an inquiry has to say for the record, besides its verdict.
+    """What an inquiry puts into the record, besides its verdict.
 
     `fields` is the question's own part, a struct tagged with the question's name (tag_field="question"); `measures`
     begins with the question's own measure. Rows are in the order of the cells.
@@ -102,17 +102,19 @@ class Inquiry(Protocol):
         """The sources in one phrase, if they are too many to be named one by one; else empty."""
 
     def opened(self, cell: int, bench: Bench) -> None:
-        """A cell has its source loaded and its preflight behind it; before its first trial."""
+        """Take note that a cell has its source loaded and its preflight behind it. Called before its first trial."""
 
     def next(self) -> Sequence[Work]:
-        """What is to be run now; empty once all is known or spent."""
+        """Return what is to be run now; nothing once all is known or spent."""
 
     def add(self, cell: int, trial: Trial) -> bool:
-        """Take a trial in; True if no more of its work is wanted."""
+        """Count a trial. True if no more of its work is wanted."""
 
     def failed(self, cell: int, error: AuditorError) -> None:
-        """A trial, or the preflight of a cell, gave no outcome, and the rest of its work is not run. To raise the error
-        ends the audit with it; to keep it goes on with what `next` says then."""
+        """Take note that a trial, or the preflight of a cell, gave no outcome; the rest of its work is not run.
+
+        To raise the error ends the audit with it; to return goes on with what `next` says then.
+        """
 
     def verdict(self) -> Verdict: ...
     def answer(self) -> Answer: ...
@@ -122,7 +124,7 @@ class Inquiry(Protocol):
         """Return what distinguishes it from other inquiries with the same plan and cells, as JSON, for the ledger."""
 
     def extended(self, first_budget: int) -> Inquiry:
-        """The same inquiry where its budget was `first_budget` at first, and it goes on undecided."""
+        """Return the same inquiry with the gate of `first_budget` trials, which was undecided then and goes on."""
 
     def close(self) -> None:
         """Release what it has opened; called once, however the audit ends."""
@@ -173,22 +175,22 @@ class Question(Protocol):
         """Return the inquiry, all settled and checked: UsageError or BadValue where nothing can be run."""
 
     def parts(self, record: Record) -> Iterator[Part]:
-        """What a report says of this question besides what it says of every record."""
+        """Yield what a report says of this question besides what it says of every record."""
 
     def again(self, bench: Bench, index: int) -> Iterator[Part]:
         """Run one trial again, and show it."""
 
     def title(self, record: Record) -> str | None:
-        """The first line of a report; None if that is the verdict, since the question does not answer with numbers."""
+        """Return the first line of a report, if the answer is numbers rather than a verdict; else None."""
 
     def bars(self, record: Record) -> Sequence[tuple[str, Bar]]:
-        """The bars of its picture, by name; none if the report's own are drawn."""
+        """Return the bars of its picture, with their names; none if the report's own are drawn."""
 
     def chart(self, record: Record) -> Chart | None:
-        """The chart of its picture; None if the report's own are drawn."""
+        """Return the chart of its picture; None if the report's own are drawn."""
 
     def cell_of(self, request: Request, record: Record, row: CellRow) -> Cell | None:
-        """The cell of a record's row; None if it is the first cell with the row's size and seed."""
+        """Return the cell of a record's row; None if it is the first cell with the row's size and seed."""
 
 
 class QuestionBase:
