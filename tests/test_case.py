@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec.structs import fields, replace
-from support.requests import case_of_first, request_of
+from support.requests import case_of_first, cell_of, request_of
 
 import auditor
 from auditor.case import FIELDS, IN_PYTHON, Case, case_from
@@ -22,9 +22,8 @@ from auditor.errors import NotComparable, UsageError
 from auditor.flow.question import find_question
 from auditor.flow.run import run_options_of
 from auditor.request import Request
-from auditor.sources.source import is_dataset, load_source
 from auditor.subjects.estimators import Fit
-from auditor.trials.cell import Cell
+from auditor.trials.cell import Cell, source_of
 from auditor.trials.identity import identity, replay_command
 
 USERS = ("compare", "history", "baseline", "replay", "resume")
@@ -180,12 +179,40 @@ def test_an_option_changes_its_own_field_and_the_replay_command_carries_it(
     assert apart == ({"as_", "data"} if field == "as_" else {field})  # the rows of another library are other rows
     if field in NOT_REPLAYED:
         return
-    command = replay_command(cell, load_source(cell.source, None if is_dataset(cell.source) else cell.resample), 0)
+    command = replay_command(cell, source_of(cell), 0)
     assert command is not None
     heard: list[Request] = []
     monkeypatch.setattr("auditor.cli.commands.question._show_again", lambda request, *_: heard.append(request) or 0)
     assert run(shlex.split(command)[3:]) == 0
     assert settled(heard[0])[1] == now
+
+
+def command_of(subject: Any, source: Any = None, **options: Any) -> str | None:
+    cell = cell_of(subject, source, **options)
+    return replay_command(cell, source_of(cell), 3)
+
+
+def test_a_replay_command_leaves_out_what_the_subject_declares() -> None:
+    rstat, check = "algorithms.statistical_query:rstat", "python -m auditor check"
+    assert command_of(rstat) == f"{check} {rstat} --replay 3"
+    changed = {"source": "bernoulli(0.2)", "size": 2000, "sample": "counts"}
+    words = "--source 'bernoulli(0.2)' --size 2000 --sample counts"
+    assert command_of(rstat, **changed) == f"{check} {rstat} {words} --replay 3"
+    cell = cell_of(rstat)
+    assert replay_command(replace(cell, command=None), source_of(cell), 3) is None, "no command line has its trials"
+
+
+def test_what_only_this_process_can_reach_has_no_replay_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    def typed(sample: Any, r: Any) -> int:
+        return 1
+
+    typed.__module__, typed.__qualname__ = "__main__", "typed"
+    monkeypatch.setattr(sys.modules["__main__"], "typed", typed, raising=False)
+    assert named(typed).target == f"typed {IN_PYTHON}", "its name leads back to it, here alone"
+    assert command_of(typed, "norm", size=3) is None
+    assert command_of(by_keyword, lambda rng, size: rng.normal(size=size), size=3) is None
+    lock = threading.Lock()
+    assert command_of(lambda sample, r: 0 if lock else 1, "norm", size=3) is None, "nor one without an identity"
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,7 @@ from auditor.flow.question import Inquiry, find_question
 from auditor.flow.record import Record
 from auditor.flow.run import Silent, Watcher, carry_out
 from auditor.request import Request, make_options
-from auditor.sources.source import is_dataset, load_source
-from auditor.trials.cell import Cell, make_bench
+from auditor.trials.cell import Cell, make_bench, source_of
 from auditor.trials.identity import case_of
 from auditor.trials.trial import Bench, Trial
 from auditor.values import Difference
@@ -46,8 +45,7 @@ def bench_of(subject: Subject, source: object = None, question: str = "rho", **o
 def case_of_first(inquiry: Inquiry, how: RunOptions | None = None) -> Case:
     """The case of an inquiry's first cell, as an audit makes it before anything runs."""
     cell, how = inquiry.cells[0], how or RunOptions()
-    source = load_source(cell.source, None if is_dataset(cell.source) else cell.resample)
-    return case_of(cell, source, on_error=how.on_error, memory=how.memory)
+    return case_of(cell, source_of(cell), on_error=how.on_error, memory=how.memory)
 
 
 def carried_out(
