@@ -1,13 +1,11 @@
 """Many audits as one table: a line each, whether it ended as expected, and what that took.
 
-`show_summary` is for a terminal, `theorems_markdown` holds every theorem against what was measured, and
-`picture_of_several` draws the range that each audit left open.
+`show_summary` prints it on a terminal, and `picture_of_several` draws the range that each audit left open.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from html import escape
 
 from rich.console import Console
 from rich.padding import Padding
@@ -35,10 +33,6 @@ _COLUMNS = (
     Column("verdict"),
     Column("expected", named=True),
     *(Column(name, right=True) for name in ("target", "rho", "pairs", "seconds")),
-)
-THEOREMS_HEAD = (
-    *("theorem", "subject", "parameters", "rows asked", "claimed rho", "rho reached", "may be inaccurate"),
-    *("inaccurate", "verdict", "pairs", "seconds"),
 )
 
 
@@ -105,45 +99,6 @@ def reached(record: Record) -> str:
     if record.bound.value == record.target:
         return f"{what}> {exact(record.target)}"
     return f"{what}>= {at_least(record.bound.value, beside=record.target)}"
-
-
-def theorems_markdown(records: Sequence[Record], confidence: float) -> str:
-    """Return a table of every claim in markdown, and what its verdicts are worth together."""
-    lines = ["| " + " | ".join(THEOREMS_HEAD) + " |", "|" + "---|" * len(THEOREMS_HEAD)]
-    lines += ["| " + " | ".join(_markdown_cell(text) for text in _theorem_row(record)) + " |" for record in records]
-    lines += ["", shared_confidence(confidence)]
-    for record in records:
-        if record.sample_scale is not None and record.sample_scale < 1:
-            scale = f"{record.sample_scale:.3g}"
-            lines.append(f"`{_markdown_cell(record.subject)}` draws {scale} of what its theorem asks for.")
-    for record in records:
-        if record.expect != "pass":
-            lines.append(f"`{_markdown_cell(record.subject)}` is expected to {record.expect}.")
-    return "\n".join(lines) + "\n"
-
-
-def _theorem_row(record: Record) -> Iterator[str]:
-    """Yield the cells of an audit in the table of theorems."""
-    settings = [(name, value) for name, value in record.settings.items() if value is not None]
-    yield record.theorem or ""
-    yield record.subject.rpartition(":")[2]
-    yield ", ".join(f"{name}={value}" for name, value in settings if (name, value) != ("sample_scale", 1.0))
-    yield f"{record.size:.3g}" if record.size >= 10**6 else f"{record.size:,}"
-    yield "" if record.claimed is None else f"{exact(record.claimed)}"
-    yield reached(record)
-    yield "" if record.accuracy is None or record.accuracy.allowed is None else f"{exact(record.accuracy.allowed)}"
-    yield "" if record.accuracy is None else f"{record.accuracy.failures} of {record.accuracy.runs}"
-    yield record.verdict if record.verdict == record.expect else f"{record.verdict} (expected {record.expect})"
-    yield f"{count_trials(record):,}"
-    yield f"{record.cost.seconds_total:.1f}"
-
-
-def _markdown_cell(text: str) -> str:
-    """Escape data for a markdown table: no markup, no cell breaks, no HTML."""
-    harmless = escape(visible(text), quote=False)
-    for sign in "\\`*[]|":
-        harmless = harmless.replace(sign, "\\" + sign)
-    return harmless
 
 
 def picture_of_several(records: Sequence[Record]) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
 import os
@@ -18,7 +17,6 @@ from support.records import assert_harmless
 
 from auditor.cli.command_line import run
 from auditor.cli.output import make_console, warn
-from auditor.cli.prints import prints_logged
 from auditor.flow.record import encode
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
@@ -193,20 +191,6 @@ def test_no_path_hangs_or_fails_without_a_sentence(
     assert "auditor itself failed" not in said
     expected = {"reports": "annot make --reports", "inputs": "--inputs"}.get(option, BAD[bad])
     assert expected in said.replace("Not a d", "D") or BAD[bad] in said
-
-
-def test_a_log_is_named_also_where_there_will_be_no_report(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """Nobody would find it otherwise, or know whose it is."""
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    for trouble in (KeyboardInterrupt, ValueError):
-        with contextlib.suppress(trouble), prints_logged():
-            print("mine")
-            raise trouble
-        (log,) = tmp_path.glob("*.log")
-        assert f"The subject printed 5 bytes in {log}" in capfd.readouterr().err.replace("\n", " ")
-        log.unlink()
 
 
 def test_without_a_temporary_folder_there_is_a_sentence(

@@ -35,7 +35,8 @@ def _theorems(only: str | None, folder: str, report_of_html: str | None, **optio
     Example: python -m auditor theorems
     """
     from auditor.flow.record import exit_code_of, to_json_list
-    from auditor.report.several import picture_of_several, show_summary, theorems_markdown
+    from auditor.report.formats.markdown import theorems_markdown
+    from auditor.report.several import picture_of_several, show_summary
 
     given = {name: value for name, value in options.items() if value is not None}
     confidence = confidence_of(given)

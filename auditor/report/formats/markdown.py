@@ -8,8 +8,8 @@ from auditor.flow.parts import Bar, Chart, Command, Facts, Listing, Part, Table,
 from auditor.flow.record import Record
 from auditor.process.escape import code_block, code_cell, code_span, is_prose, sentence, shortened
 from auditor.report.pictures.plot import plot
-from auditor.report.several import figures
-from auditor.report.words import baseline_offers, describe, shared_confidence
+from auditor.report.several import figures, reached
+from auditor.report.words import baseline_offers, count_trials, describe, shared_confidence
 from auditor.statistics.outward import exact
 
 _CELL = 300  # characters of what a subject said, in a table or a line
@@ -17,6 +17,10 @@ _BLOCK = 4_000  # and in a block of its own
 _SECTIONS = 20  # surprises told in full: GitHub refuses summaries above 1 MiB
 _WIDTH = 80  # columns of a plot
 _HEAD = ("", "subject", "verdict", "expected", "target", "rho", "pairs", "seconds")
+_THEOREMS = (
+    *("theorem", "subject", "parameters", "rows asked", "claimed rho", "rho reached", "may be inaccurate"),
+    *("inaccurate", "verdict", "pairs", "seconds"),
+)
 
 
 def markdown(records: Sequence[Record], confidence: float) -> str:
@@ -117,3 +121,30 @@ def _data(text: str) -> str:
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def theorems_markdown(records: Sequence[Record], confidence: float) -> str:
+    """Return a table that holds every theorem against what was measured, and what its verdicts are worth together."""
+    lines = [_table(_THEOREMS, [[*_theorem_row(record)] for record in records]), "", shared_confidence(confidence)]
+    for record in records:
+        if record.sample_scale is not None and record.sample_scale < 1:
+            lines.append(f"{_data(record.subject)} draws {record.sample_scale:.3g} of what its theorem asks for.")
+    lines += [f"{_data(one.subject)} is expected to {_cell(one.expect)}." for one in records if one.expect != "pass"]
+    return "\n".join(lines) + "\n"
+
+
+def _theorem_row(record: Record) -> Iterator[str]:
+    """Yield the cells of an audit in the table of theorems."""
+    settings = [(name, value) for name, value in record.settings.items() if value is not None]
+    accuracy = record.accuracy
+    yield _cell(record.theorem or "")
+    yield _data(record.subject.rpartition(":")[2])
+    yield _cell(", ".join(f"{name}={value}" for name, value in settings if (name, value) != ("sample_scale", 1.0)))
+    yield f"{record.size:.3g}" if record.size >= 10**6 else f"{record.size:,}"
+    yield "" if record.claimed is None else exact(record.claimed)
+    yield _cell(reached(record))
+    yield "" if accuracy is None or accuracy.allowed is None else exact(accuracy.allowed)
+    yield "" if accuracy is None else f"{accuracy.failures} of {accuracy.runs}"
+    yield _cell(record.verdict if record.verdict == record.expect else f"{record.verdict}, expected {record.expect}")
+    yield f"{count_trials(record):,}"
+    yield f"{record.cost.seconds_total:.1f}"
