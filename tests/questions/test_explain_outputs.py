@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+from itertools import count
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
+from support.requests import bench_of
 
+from auditor.questions.explain import units
 from auditor.questions.explain.experiments import widths_of
 from auditor.questions.explain.outputs import gaps, has_labels, has_order, read, renamed, unordered
 from auditor.questions.explain.samples import in_order, mixed, shuffled, taken, with_noise
-from auditor.randomness import root_key
+from auditor.randomness import from_key, root_key
 from auditor.values import settle
 
 
@@ -178,3 +182,61 @@ def test_noise_is_one_part_in_2_to_the_50() -> None:
     assert np.all(moved <= 1.25 * 2.0**-50)
     assert with_noise(np.arange(3), root_key(1)).tolist() == [0, 1, 2]
     assert with_noise(np.array([1.0, -1.0]), root_key(1)).tolist() == [1.0, -1.0]
+
+
+def test_a_missing_number_is_a_hole_and_counts_as_0() -> None:
+    found = read(settle([1.5, math.nan]))
+    assert found.numbers.tolist() == [1.5, 0.0]
+    assert found.rest != read(settle([1.5, 0.0])).rest
+
+
+# Trials.
+
+
+@pytest.mark.parametrize(("numbers", "listed"), [(64, 64), (65, 1)])
+def test_more_than_64_numbers_share_one_width(numbers: int, listed: int) -> None:
+    """The largest gap stands for all of them."""
+    trial = units.look(bench_of(lambda sample, r: sample, "norm", size=numbers), 0, {})
+    payload: Any = trial.payload
+    assert (payload["numbers"], len(payload["gaps"]), len(payload["values"])) == (numbers, listed, listed)
+    assert max(payload["gaps"]) == payload["farthest"]
+
+
+@pytest.mark.parametrize(("place", "is_found"), [(63, True), (64, False)])
+def test_a_row_that_differs_is_sought_at_64_places(place: int, is_found: bool) -> None:
+    """The samples differ in one row alone, at this place of the order in which it is sought."""
+    bench, drawn = bench_of(lambda sample, r: float(np.sum(sample)), "norm", size=100), count(1.0)
+    order = from_key(bench.keys.probe.child("row", 0)).permutation(100)
+
+    def rows(rng: np.random.Generator, size: int) -> Any:
+        return np.where(np.arange(size) == order[place], next(drawn), 0.0)
+
+    payload: Any = units.look(bench_of(bench.subject.fn, rows, size=100), 0, {}).payload
+    assert (payload["jump"] is not None) == is_found
+
+
+def test_noise_is_put_on_the_first_pairs_even_if_they_agree_and_draws_are_compared_in_the_first() -> None:
+    def draws(sample: Any, r: np.random.Generator) -> int:
+        r.random(int(1e6 * abs(sample[0])) % 1000)
+        return 0
+
+    bench = bench_of(draws, "norm", size=3)
+    for index in range(6, 10):
+        noised: Any = units.beyond_noise(bench, index, {}).payload
+        assert ("shows" in noised, noised["runs"]) == ((True, 10) if index < 8 else (False, 2))
+        traced: Any = units.in_step(bench, index, {}).payload
+        assert ("where" in traced) == (index < 8)
+
+
+@pytest.mark.parametrize(("factor", "is_explained"), [(1024, True), (1025, False)])
+def test_numbers_are_last_digits_apart_up_to_1024_times_what_noise_does(factor: int, is_explained: bool) -> None:
+    """Noise moves the output by 1, and the two samples of a pair give outputs that are this far apart."""
+    runs = units.TrialRuns(bench_of(lambda sample, r: 0.0, "norm", size=3), 0)
+    plain = (0.0, float(factor))
+    outputs = iter([1.0, 1.0, factor + 1.0, factor + 1.0])
+    runs.bench = replace(runs.bench, subject=replace(runs.bench.subject, fn=lambda sample, r: next(outputs)))
+    assert units._run_again(runs, plain, lambda sample, which, turn: sample).is_explained is is_explained
+
+
+def test_a_quarter_of_the_rows_is_at_least_one() -> None:
+    assert [units.quarter(size) for size in (1, 3, 8, 11)] == [1, 1, 2, 2]

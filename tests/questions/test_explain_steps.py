@@ -283,6 +283,7 @@ def test_a_sample_in_which_the_run_ended_its_process_names_no_unused_r() -> None
     """Which of the two r ended it nobody knows, so that it is no sample on which a fresh r changes nothing."""
     bench = bench_of(lambda sample, r: 0, "norm", size=2)
     one = next(ExperimentCounts(experiment) for experiment in EXPERIMENTS if experiment.kind == "r-unused")
+    assert not one.is_without_r(), "before any run"
     one.add_twice(other_r(bench, 0, {0: "it ended its process"}))
     assert (one.twice_outcomes, one.shown, one.is_without_r()) == (Changed(both=1), 0, False)
     one.add_twice(other_r(bench, 0, {}))
