@@ -7,7 +7,6 @@ what is said is certain. That a cause is found where it is, is certain to more d
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,23 +16,10 @@ import pytest
 from learners import caused
 
 import auditor
-from auditor.flow.record import Record, to_json
+from auditor.flow.record import Record
 from auditor.questions.explain.answer import ExplainAnswer, answer_of
 
 pytestmark = pytest.mark.usefixtures("no_other_process")
-KINDS = [
-    "hidden-state",
-    "hash-seed",
-    "threads",
-    "row-order",
-    "rounding-noise",
-    "desync",
-    "continuous",
-    "labels",
-    "output-order",
-    "r-unused",
-    "too-little-data",
-]
 SURE = 1 - 1e-6
 
 
@@ -74,15 +60,12 @@ _of_known = functools.cache(_explained)
 def test_the_main_cause_is_the_one_that_was_built_in(fn: Callable[..., Any], source: str, kind: str) -> None:
     record, answer = explained(fn, source)
     main = answer.causes[0]
-    assert main.kind == kind
-    assert record.exit_code == 0
+    assert (main.kind, record.exit_code) == (kind, 0)
     assert main.cure
     assert main.message
     assert main.replay
-    assert main.before is not None
-    assert main.before > 0.3
-    assert main.after is not None
-    assert main.after < 0.6 * main.before or kind == "r-unused"
+    assert (main.before or 0.0) > 0.3
+    assert (1.0 if main.after is None else main.after) < 0.6 * (main.before or 0.0) or kind == "r-unused"
 
 
 @pytest.mark.parametrize(
@@ -93,14 +76,6 @@ def test_a_sound_subject_has_no_cause(fn: Callable[..., Any], source: str) -> No
     record, answer = explained(fn, source, confidence=0.95)
     assert answer.causes == []
     assert "nothing to explain" in record.reason
-
-
-def test_the_record_has_the_fields_that_were_promised() -> None:
-    record, _ = explained(caused.raw_mean)
-    document = json.loads(to_json(record))
-    assert document["answer"]["question"] == "explain"
-    assert set(document["answer"]["causes"][0]) == {"kind", "before", "after", "message", "where", "replay", "cure"}
-    assert {one["kind"] for one in document["answer"]["causes"]} <= set(KINDS)
 
 
 def test_all_runs_are_counted() -> None:
@@ -177,32 +152,22 @@ def test_the_pairs_are_never_those_of_a_check() -> None:
     assert mine.isdisjoint(seen)
 
 
-def test_an_experiment_that_the_subject_cannot_stand_is_told_and_ends_no_other() -> None:
+def test_what_cannot_be_run_is_told_and_ends_no_other_experiment() -> None:
+    """One that the subject cannot stand; and counts have no rows that could be sorted."""
+
     def only_200(sample: Any, r: np.random.Generator) -> float:
         if len(sample) != 200:
             raise ValueError("200 rows, please")
         return float(sample.mean())
 
-    _, answer = explained(only_200, confidence=0.95)
-    data = next(one for one in answer.experiments if one.kind == "too-little-data")
-    assert data.state == "not run"
-    assert "could not be run" in data.note
-    assert answer.causes[0].kind == "continuous"
-
-
-def test_a_subject_that_never_runs_is_exit_code_4() -> None:
-    def broken(sample: Any, r: np.random.Generator) -> float:
-        raise ValueError("no")
-
-    record = auditor.ask("explain", broken, "norm", size=10)
-    assert record.exit_code == 4
-
-
-def test_counts_have_no_rows_to_sort() -> None:
     def share(sample: auditor.Sample, r: np.random.Generator) -> float:
         return float(sample.mean())
 
-    _, answer = explained(share, "bernoulli(0.5)", sample="counts", confidence=0.95)
-    row_order = next(one for one in answer.experiments if one.kind == "row-order")
-    assert row_order.state == "not run"
-    assert answer.causes[0].kind == "continuous"
+    for fn, options, kind, note in (
+        (only_200, {}, "too-little-data", "could not be run"),
+        (share, {"source": "bernoulli(0.5)", "sample": "counts"}, "row-order", "no rows"),
+    ):
+        _, answer = explained(fn, confidence=0.95, **options)
+        (row,) = (one for one in answer.experiments if one.kind == kind)
+        assert (row.state, note in row.note) == ("not run", True)
+        assert answer.causes[0].kind == "continuous"

@@ -156,48 +156,51 @@ def test_what_is_drawn_without_a_seed_at_import_differs_between_processes(tmp_pa
     assert earlier_runs_show(made, 0).difference is not None
 
 
-def test_as_many_parts_as_processors() -> None:
-    def by_parts(sample: Any, r: Any) -> int:
-        parts = os.cpu_count() or 1
-        return len(np.array_split(np.arange(10), parts)[0])
+def parts(sample: Any, r: Any) -> int:
+    return len(np.array_split(np.arange(10), os.cpu_count() or 1)[0])
 
-    (found,) = shown_by(threads_show, by_parts, pairs=1)
-    assert (found.difference.left, found.close) == ("10", False)
-    made = bench(by_parts)
-    assert run_pair_elsewhere(made, 0).difference is None
+
+def library_threads(sample: Any, r: Any) -> list[int]:
+    from threadpoolctl import threadpool_info
+
+    return [library["num_threads"] for library in threadpool_info()]
+
+
+def workers_of_a_pool(sample: Any, r: Any) -> int:
+    """Of two tasks in a pool that is asked for four workers, how many run at once."""
+    barrier = threading.Barrier(2)
+
+    def meet(_: int) -> bool:
+        try:
+            return barrier.wait(0.2) >= 0
+        except threading.BrokenBarrierError:
+            return False
+
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        return sum(pool.map(meet, range(2)))
+
+
+@pytest.mark.parametrize(
+    ("learner", "one", "all_of_them"),
+    [
+        (parts, "10", None),
+        (library_threads, "1", str(elsewhere.all_threads())),
+        (workers_of_a_pool, "0", "2"),
+    ],
+)
+def test_one_thread_is_one_processor_one_library_thread_and_one_worker(
+    learner: Callable[..., Any], one: str, all_of_them: str | None
+) -> None:
+    (found,) = shown_by(threads_show, learner, pairs=1)
+    assert (found.difference.left, found.close) == (one, False)
+    assert all_of_them in (None, found.difference.right)
+    assert run_pair_elsewhere(bench(learner), 0).difference is None
 
 
 def test_last_digits_are_told() -> None:
     (found,) = shown_by(threads_show, lambda sample, r: 1 + 2.0**-40 * (os.cpu_count() or 1), pairs=1)
     assert found.close
     assert found.turns == ((False, False),), "they are no evidence, and one turn is enough to see that"
-
-
-def test_libraries_have_as_many_threads_as_they_are_given() -> None:
-    def threads(sample: Any, r: Any) -> list[int]:
-        from threadpoolctl import threadpool_info
-
-        return [library["num_threads"] for library in threadpool_info()]
-
-    (found,) = shown_by(threads_show, threads, pairs=1)
-    assert (found.difference.left, found.difference.right) == ("1", str(elsewhere.all_threads()))
-
-
-def test_a_pool_that_is_asked_for_four_has_one_worker() -> None:
-    def workers(sample: Any, r: Any) -> int:
-        barrier = threading.Barrier(2)
-
-        def meet(_: int) -> bool:
-            try:
-                return barrier.wait(0.2) >= 0
-            except threading.BrokenBarrierError:
-                return False
-
-        with ThreadPoolExecutor(max_workers=4) as pool:
-            return sum(pool.map(meet, range(2)))
-
-    (found,) = shown_by(threads_show, workers, pairs=1)
-    assert (found.difference.left, found.difference.right) == ("0", "2")
 
 
 def test_pools_and_processors_are_put_back() -> None:

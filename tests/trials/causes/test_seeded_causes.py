@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import random
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,19 +14,7 @@ import numpy as np
 import pytest
 from support.requests import bench_of
 
-KINDS = [
-    "hidden-state",
-    "hash-seed",
-    "threads",
-    "row-order",
-    "rounding-noise",
-    "desync",
-    "continuous",
-    "labels",
-    "output-order",
-    "r-unused",
-    "too-little-data",
-]
+from auditor.questions.explain.words import WORDS
 
 
 def _load() -> Any:
@@ -34,8 +23,6 @@ def _load() -> Any:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    import sys
-
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
@@ -58,7 +45,7 @@ def generators_stay() -> Iterator[None]:
 
 def test_every_kind_is_there_twice_and_ten_are_sound() -> None:
     alone = Counter(one.kinds[0] for one in BENCH.SEEDED if len(one.kinds) == 1)
-    assert sorted(alone) == sorted(KINDS)
+    assert sorted(alone) == sorted(WORDS)
     assert min(alone.values()) >= 2
     assert sum(bool(one.kinds) for one in BENCH.SEEDED) >= 25
     assert sum(len(one.kinds) == 2 for one in BENCH.SEEDED) >= 3
