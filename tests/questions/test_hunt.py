@@ -28,7 +28,7 @@ from auditor.flow.parts import Chart
 from auditor.flow.record import Record, to_json
 from auditor.flow.verdict import Tally
 from auditor.questions.hunt.answer import _level, _tiles, answer_of, hunt_parts
-from auditor.questions.hunt.family import Range, make_family, read_range
+from auditor.questions.hunt.family import make_family
 from auditor.questions.hunt.search import Search
 from auditor.report.pictures.svg import picture
 from auditor.report.terminal import as_text
@@ -167,16 +167,6 @@ def test_a_spike_in_a_parameter_of_the_subject_is_found() -> None:
     assert len(repr(answer.worst.values["x"])) <= len("0.736")  # rounder, and still within
 
 
-def test_candidates_that_fault_are_counted_and_listed_and_all_of_them_end_it() -> None:
-    record = hunt(hunted.fussy, source="bernoulli(0.5)", range="x=0:1", size=1, pairs=600)
-    answer = answer_of(record)
-    assert record.exit_code == 3
-    assert 0 < answer.faulted < answer.candidates
-    assert any(one.kind == "faulted" and "raised ValueError" in one.message for one in record.findings)
-    record = hunt(hunted.never, source="bernoulli(0.5)", range="x=0:1", size=1, pairs=600)
-    assert (record.verdict, record.exit_code) == ("error", 4)
-
-
 def test_of_a_finish_whose_randomness_is_integrated_the_mean_is_the_objective() -> None:
     """rho of a mean of 4 normal numbers on a grid of width 1/2 rises with their spread."""
     record = hunt(rounded, "norm(0, {scale})", range="scale=0.01:0.5", size=4, pairs=128, rho=0.1)
@@ -187,20 +177,6 @@ def test_of_a_finish_whose_randomness_is_integrated_the_mean_is_the_objective() 
     row = record.cells[answer.candidates]
     assert row.estimate is not None
     assert row.estimate != row.mismatches / row.pairs  # a mean of shares, and no count
-
-
-def test_laws_on_three_values_are_reported_as_a_pmf() -> None:
-    """The value that is seen most often in 9 rows: worst where two are equally likely."""
-    record = hunt(most_common, "simplex(3)", size=9, pairs=600)
-    worst = answer_of(record).worst
-    assert record.verdict == "fail"
-    assert worst is not None
-    assert worst.source.startswith("pmf({")
-    assert sum(worst.values.values()) == pytest.approx(1, abs=1e-12)
-
-
-def most_common(sample: Any, r: Any) -> int:
-    return int(np.bincount(sample, minlength=3).argmax())
 
 
 def test_sizes_vary_within_bounds_and_functions_take_values() -> None:
@@ -246,12 +222,6 @@ def test_sizes_vary_within_bounds_and_functions_take_values() -> None:
 def test_a_family_that_is_none_is_refused_in_a_sentence(options: dict[str, Any], why: str) -> None:
     with pytest.raises(UsageError, match=why):
         hunt(**{"subject": hunted.majority, "over": "bernoulli({p})", "size": 5, **options})
-
-
-def test_ranges_are_read_as_they_are_typed() -> None:
-    assert read_range("n=1:1000:log").at(0.5) == pytest.approx(31.62)
-    assert read_range("p=0.25:0.75").at(1.0) == 0.75
-    assert Range("n", 3, 9, is_whole=True).at(0.5) == 6
 
 
 def family(over: str, range_: Any = None, subject: Any = hunted.majority) -> Any:
@@ -306,12 +276,6 @@ def test_what_is_simpler_has_fewer_values_then_fewer_digits() -> None:
     assert [tuple(one.values()) for one in two.simpler({"mu": 0.1, "sigma": 1.567})] == [
         *((0.1, 2.0), (0.1, 1.6), (0.1, 1.57))
     ]
-
-
-def test_a_mixture_of_two_has_its_share_for_a_range() -> None:
-    found = family("mixture(bernoulli(0.1), bernoulli(0.9))")
-    assert [one.name for one in found.ranges] == ["share"]
-    assert found.source({"share": 0.25}) == "mixture(bernoulli(0.1), bernoulli(0.9), 0.25)"
 
 
 @pytest.mark.parametrize("dimensions", [1, 6])

@@ -19,7 +19,6 @@ from auditor.flow.record import Record, as_record, read_record, to_json
 from auditor.flow.run import answer
 from auditor.questions.price import PriceInquiry
 from auditor.questions.price.answer import answer_of, rows_of, size_text
-from auditor.randomness import cell_seed
 from auditor.report.terminal import as_text
 from auditor.trials.cell import make_bench
 from auditor.trials.trial import Trial
@@ -138,12 +137,6 @@ def test_a_size_that_a_subject_does_not_have_ends_the_search_there(folder: Path)
     assert one.high is None
     assert one.low is not None
     assert 20 <= one.low <= 40
-
-
-def test_sizes_have_randomness_of_their_own(found: Record) -> None:
-    """Which size comes next depends on what the last one showed."""
-    assert [row.seed for row in found.cells] == [cell_seed(found.seed, number) for number in range(len(found.cells))]
-    assert found.seed == 0
 
 
 def test_a_parameter_rho_is_given_the_target_unless_its_user_says_otherwise(folder: Path) -> None:

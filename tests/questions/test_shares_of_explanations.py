@@ -445,7 +445,7 @@ def test_a_confirmation_errs_with_its_share(number: int) -> None:
                 then[new] = then.get(new, 0.0) + mass * chance
         live = {}
         for k, mass in then.items():
-            one.outcome, one.shown.tally = "inconclusive", Tally(n - 1, max(k - 1, 0))
+            one.outcome, one.evidence.tally = "inconclusive", Tally(n - 1, max(k - 1, 0))
             if k == 0:
                 one.add(Trial(n, None, None, 0.0))
             else:

@@ -87,7 +87,7 @@ class Evidence(Counted):
             return two_sided("anytime", *self.counts, 1 - alpha)
         return self.mean.lower(alpha / 2), self.mean.upper(alpha / 2)
 
-    def evidence(self, target: float) -> tuple[float, float]:
+    def log_evidence(self, target: float) -> tuple[float, float]:
         """Return the log evidence that rho is above the target, and that it is below."""
         if self.mean is not None:
             return self.mean.log_e_fail(target), self.mean.log_e_pass(target)
@@ -99,7 +99,7 @@ class Confirmation(msgspec.Struct):
 
     number: int
     values: Mapping[str, float]
-    shown: Evidence
+    evidence: Evidence
     goal: float
     alpha: float  # of the whole hunt
     outcome: str = "inconclusive"
@@ -111,13 +111,13 @@ class Confirmation(msgspec.Struct):
 
     @property
     def band(self) -> tuple[float, float]:
-        return self.shown.limits(self.share)
+        return self.evidence.limits(self.share)
 
     def add(self, trial: Trial) -> bool:
         """Count a pair; True once no more are needed. What was decided stays so."""
-        self.shown.add_pair(trial)
+        self.evidence.add_pair(trial)
         if self.outcome == "inconclusive":
-            above, below = self.shown.evidence(self.goal)
+            above, below = self.evidence.log_evidence(self.goal)
             if above >= -math.log(self.share):
                 self.outcome = "fail"
             elif below >= _FUTILE:
@@ -246,7 +246,7 @@ class Hunt(CountsCells):
         """Return how much log evidence is missing to show, with the share of its batch, that a candidate is not above
         this level."""
         share = share_of(self.plan.alpha, self.search.tried[one].batch)
-        return -math.log(share) - self.counted[one].evidence(level)[1]
+        return -math.log(share) - self.counted[one].log_evidence(level)[1]
 
     def _confirm(self, values: Values, goal: float) -> Iterator[Sequence[Work]]:
         """Try these values on fresh randomness until it is decided whether their rho is above the goal."""
@@ -257,8 +257,8 @@ class Hunt(CountsCells):
         yield from self._run(self.tries[-1])
 
     def _run(self, one: Confirmation, *, runs_all: bool = False) -> Iterator[Sequence[Work]]:
-        one.runs_all, done = runs_all, one.shown.counts[0]
-        if done < self.confirming and one.shown.error is None:
+        one.runs_all, done = runs_all, one.evidence.counts[0]
+        if done < self.confirming and one.evidence.error is None:
             yield [Work(len(self.values) + one.number - 1, range(done, self.confirming))]
 
     def _simplified(self, found: Confirmation) -> Iterator[Sequence[Work]]:
@@ -304,9 +304,9 @@ class Hunt(CountsCells):
         """A source is shown, or none was found, which is no pass of the definition."""
         target, alpha = self.goal, self.plan.alpha
         if self.found is not None:
-            band, pairs = self.found.band, self.found.shown.counts[0]
+            band, pairs = self.found.band, self.found.evidence.counts[0]
             known = f"{sure(self.plan.confidence)}, on fresh randomness{self._trusted}"
-            words = f"on {self.found.shown.source} rho is above {exact(target)} ({known})"
+            words = f"on {self.found.evidence.source} rho is above {exact(target)} ({known})"
             words += f": it is {between(*band, beside=target)} in {pairs:,} pairs"
             bound = Bound("lower", max(target, band[0]), self.plan.confidence)
             return Verdict("fail", words, "mismatches", alpha, bound)
@@ -348,7 +348,7 @@ class Hunt(CountsCells):
         largest = 0.0
         for one, candidate in zip(self.candidates, self.search.tried, strict=False):
             share = share_of(self.plan.alpha, candidate.batch)
-            if one.counts[0] and one.evidence(largest)[1] < -math.log(share):
+            if one.counts[0] and one.log_evidence(largest)[1] < -math.log(share):
                 largest = max(largest, one.upper(share))
         return largest
 
@@ -359,25 +359,25 @@ class Hunt(CountsCells):
                 one.row((0.0, one.upper(share_of(alpha, place))), confidence)
                 for place, one in enumerate(self.candidates, 1)
             ),
-            *(one.shown.row(one.band, confidence, one.outcome) for one in self.tries),
+            *(one.evidence.row(one.band, confidence, one.outcome) for one in self.tries),
         ]
         largest, rho, measures = self.largest_bound(), None, list[Measure]()
-        shown = self.found or (self.tries[0] if self.tries else None)
-        if shown:
+        best = self.found or (self.tries[0] if self.tries else None)
+        if best:
             integrated = f"betting confidence sequence on real finishes{self._trusted}"
             method = integrated if self.plan.integrates else METHODS["anytime"]
-            rho = RhoInterval(shown.shown.estimate, *shown.band, confidence, method)
+            rho = RhoInterval(best.evidence.estimate, *best.band, confidence, method)
             limits = (rho.estimate, rho.low, rho.high, confidence)
             measures.append(Measure("rho", *limits, f"{method}, on fresh randomness"))
         limits = (None, 0.0, largest, confidence)
         measures.append(Measure("rho of every candidate", *limits, "confidence sequences of all candidates"))
         fields = HuntAnswer(
-            worst=self._worst(shown) if shown else None,
+            worst=self._worst(best) if best else None,
             found=self._worst(self.first) if self.first and self.first is not self.found else None,
             candidates=len(self.values),
             faulted=len(self._faulted),
             pairs_search=sum(one.counts[0] for one in self.candidates),
-            pairs_confirm=sum(one.shown.counts[0] for one in self.tries),
+            pairs_confirm=sum(one.evidence.counts[0] for one in self.tries),
             largest_bound=largest,
             not_excluded=self._not_excluded(rows[: len(self.values)], largest),
             over=self.family.name,
@@ -399,18 +399,18 @@ class Hunt(CountsCells):
 
     def _worst(self, one: Confirmation) -> WorstSource:
         """Return a confirmed source, with the command that asks about it alone."""
-        cell, bench, (low, high) = one.shown.cell, one.shown.bench, one.band
-        pairs, mismatches = one.shown.counts
+        cell, bench, (low, high) = one.evidence.cell, one.evidence.bench, one.band
+        pairs, mismatches = one.evidence.counts
         replay = replay_command(replace(cell, seed=0), bench.source, 0) if bench else None
         return WorstSource(
-            source=one.shown.source,
+            source=one.evidence.source,
             values=dict(one.values),
             command=replay and replay.replace(" --replay 0", f" --rho {exact(self.goal)}"),
             size=cell.size,
             seed=cell.seed,
             pairs=pairs,
             mismatches=mismatches,
-            estimate=one.shown.estimate,
+            estimate=one.evidence.estimate,
             low=low,
             high=high,
         )
