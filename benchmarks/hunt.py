@@ -174,7 +174,9 @@ class Pairs:
 def ours(pairs: Pairs, budget: int) -> Values:
     hunt = pairs.case.hunt(budget, pairs.seed)
     search = hunt.search
-    for number, work in enumerate(hunt._searched()):
+    for number, work in enumerate(hunt.steps()):
+        if hunt.tries:  # the search is over, and its worst candidates are being confirmed
+            break
         for one in work:
             pairs.run(search.tried[one.cell], hunt.values[one.cell], number, len(one.wanted))
         pairs.trace.append((sum(one.pairs for one in search.tried), hunt.values[search.best(1)[0]]))
