@@ -31,14 +31,12 @@ from auditor.values import describe, fingerprint, first_difference, same
 if TYPE_CHECKING:
     from auditor.trials.causes.files import Files
 
-PAIRS = 3
+PAIRS = 3  # that are run twice
 _SHOWN = 80  # characters of an output
 _CAUSES = (
     "likely causes: a generator made without r (default_rng() with no seed), a global counter or cache, "
     "the time, or threads"
 )
-
-
 _PLACES = 5  # in which two fits differ, that a sentence names
 _TIME = re.compile(r"(?<![a-z])((re)?fit|score|train(ing)?|run|wall|total)_times?(?![a-z])|elapsed|duration")
 
