@@ -287,9 +287,6 @@ def differences(left: object, right: object, near: Tolerance | None = None) -> I
                 path, name = steps[:-1] if steps[-1] == ".values" else steps, _row_name(found.left.shape, rows)
             is_all_plain = top.parts.plain and len(stack) == 2
             yield found._replace(path=path_text(path), name=name, around=top.sides, is_all_plain=is_all_plain)
-        elif type(a) not in PLAIN and type(b) not in PLAIN:
-            counts[key] = 0
-            held += (a, b)
 
 
 def _row_name(shape: tuple[int, ...], rows: Any) -> Callable[[int], str]:

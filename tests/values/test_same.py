@@ -327,6 +327,7 @@ DIFFERENT: list[tuple[str, Any, Any]] = [
     ("dict value", {"a": 1}, {"a": 2}),
     ("dict key", {"a": 1}, {"b": 1}),
     ("dict keys of two types", {1: "a"}, {True: "a"}),
+    ("one nan key and two", {NAN: 2}, {NAN: 1, float("nan"): 2}),
     ("dict swap", {"a": 1, "b": 2}, {"a": 2, "b": 1}),
     ("dict and pairs", {"a": 1}, [("a", 1)]),
     ("empty containers", [], {}),
@@ -404,6 +405,15 @@ def test_different(left: Any, right: Any) -> None:
     assert not agree(left, right)
     assert not agree([left, 0], [right, 0])
     assert not agree(Model({"k": left}), Model({"k": right}))
+
+
+def test_parts_that_are_made_when_they_are_read_are_not_taken_for_each_other() -> None:
+    """What a deque gives to pickle is gone when the next one is read, and that may have its place in memory."""
+    left, right = ([collections.deque([[i, j]]) for i in range(50)] for j in (0, 0))
+    assert agree(left, right)
+    right[49][0][0] = -1
+    assert not agree(left, right)
+    assert not agree([*left[:25], *right[25:]], left)
 
 
 def test_no_two_different_cases_collide() -> None:
@@ -662,7 +672,8 @@ def test_depth_that_fits_is_compared() -> None:
 # Properties.
 
 # Few distinct leaves, so that equal values meet by chance; many of them equal without being identical.
-CLOSE = [0, 0.0, -0.0, False, True, 1, 1.0, NAN, 2**53, 2.0**53, 2**53 + 1, INF, "", "a", "1", b"", b"a", None]
+CLOSE = [0, 0.0, -0.0, False, True, 1, 1.0, NAN, float("nan"), 2**53, 2.0**53, 2**53 + 1, INF]
+CLOSE += ["", "a", "1", b"", b"a", None]
 LEAVES = st.sampled_from(CLOSE) | st.integers() | st.floats() | st.text(max_size=3) | st.binary(max_size=3)
 KEYS = st.sampled_from([key for key in CLOSE if key == key])
 
@@ -686,7 +697,12 @@ ARRAYS = st.builds(
     st.sampled_from(["i8", "u1", "f4", "f8", "c16", "O", "?", "U1"]),
 )
 RICH = nested(
-    LEAVES | ARRAYS | st.frozensets(KEYS, max_size=3) | st.builds(Model, LEAVES) | st.builds(Point, LEAVES, LEAVES)
+    LEAVES
+    | ARRAYS
+    | st.sets(st.sampled_from(CLOSE), max_size=3)
+    | st.frozensets(KEYS, max_size=3)
+    | st.builds(Model, LEAVES)
+    | st.builds(Point, LEAVES, LEAVES)
 )
 
 MANY = 5 * settings().max_examples  # where most pairs differ at once
@@ -712,36 +728,6 @@ def expected(left: Any, right: Any) -> bool:
 @settings(max_examples=MANY)
 def test_agrees_with_an_independent_oracle(left: Any, right: Any) -> None:
     assert agree(left, right) is expected(left, right)
-
-
-def retyped(value: Any, as_float: bool) -> Any:
-    """The same value, rebuilt in another order and with other number types where that changes nothing."""
-    if isinstance(value, (list, tuple)):
-        return type(value)([retyped(item, as_float) for item in value])
-    if isinstance(value, dict):
-        return {retyped(k, as_float): retyped(v, as_float) for k, v in reversed(value.items())}
-    if isinstance(value, int) and not isinstance(value, bool) and int(float(value)) == value:
-        return float(value) if as_float else np.int64(value)
-    return value
-
-
-@given(SIMPLE, st.booleans())
-def test_invariant_under_number_types_and_dict_order(value: Any, as_float: bool) -> None:
-    assert agree(value, retyped(value, as_float))
-
-
-@given(SIMPLE, st.data())
-def test_one_changed_leaf_changes_the_value(value: Any, data: st.DataObject) -> None:
-    """Wrapped in a list, so that there is a leaf; the changed one is a value that occurs nowhere else."""
-    original, changed = [value, 0], [copy.deepcopy(value), 0]
-    place: Any = changed
-    while True:
-        step = data.draw(st.sampled_from(list(place) if isinstance(place, dict) else range(len(place))))
-        if not isinstance(place[step], (list, dict)) or not place[step]:
-            break
-        place = place[step]
-    place[step] = "changed"
-    assert not agree(original, changed)
 
 
 @given(RICH)
@@ -783,21 +769,6 @@ def test_arrays_are_the_same_exactly_when_their_elements_are(a: list[Any], kind:
     assert agree(cast(a, kind), np.array([*left, None], object)[:-1])
 
 
-@given(
-    st.lists(st.integers(-3, 3) | st.floats(), min_size=12, max_size=12),
-    st.sampled_from([(12,), (3, 4), (2, 3, 2)]),
-    st.sampled_from(["f4", "f8", "c16", "O"]),
-)
-def test_layout_does_not_count(numbers: list[Any], shape: tuple[int, ...], kind: str) -> None:
-    with np.errstate(all="ignore"):
-        array = np.array(numbers).astype(kind).reshape(shape)
-    padded = np.zeros((*shape, 3), dtype=array.dtype)
-    padded[..., 1] = array
-    layouts = [np.asfortranarray(array), array.T.copy().T, padded[..., 1], array.astype(array.dtype.newbyteorder("S"))]
-    assert all(agree(array, layout) for layout in layouts)
-    assert all(layout.flags.writeable for layout in layouts)
-
-
 def test_inputs_are_left_alone() -> None:
     array = np.array([-0.0, OTHER_NAN])
     before = array.tobytes()
@@ -832,20 +803,6 @@ def test_fingerprints_are_pinned() -> None:
     """Records keep fingerprints: a change of the canonical form must be meant."""
     assert re.fullmatch("[0-9a-f]{32}", fingerprint(None))
     assert fingerprint([1, "a", {"k": np.arange(3)}]) == "7368b38fb9d40275f1c075569f5183d1"
-
-
-PLAIN = st.sampled_from([0, 1, 1.0, 2.0**53, 2**53 + 1, -0.0, math.nan, float("nan"), True, False, None, "1", b"1"])
-
-
-@given(st.lists(PLAIN, max_size=3), st.lists(PLAIN, max_size=3))
-def test_collections_of_plain_values_are_the_same_as_their_canonical_forms_are(
-    left: list[Any], right: list[Any]
-) -> None:
-    """Python's ==, where it decides, against the codes: 1 == True there, and NaN is not NaN."""
-    for made in (list, tuple, set, frozenset, dict.fromkeys, lambda items: dict(enumerate(items))):
-        one, other = made(left), made(right)
-        assert same(one, other) == (fingerprint(one) == fingerprint(other)), (one, other)
-        assert fingerprint(settle(one)) == fingerprint(one)
 
 
 # The same value in other notations: units of time, NaN, Decimals. By itself, and inside containers and arrays.
