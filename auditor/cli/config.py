@@ -141,7 +141,10 @@ def _common(tables: Mapping[str, Any], mistakes: list[str]) -> dict[str, Any]:
     }
     for name, check in checks.items() if not found else ():
         if name in given:
-            found += _refused(functools.partial(check, given[name]))
+            try:
+                check(given[name])
+            except UsageError as error:
+                found.append(_in_file(error))
     mistakes += [f"{PLACE}: {words}" for words in found]
     return given
 
@@ -221,8 +224,10 @@ def settle(
     for entry in entries:
         given = {**config.whole, **entry.given, **running, "confidence": confidence}
         given |= {name: value for name, value in entry.given.items() if name == _WHOLE}  # its own goes before
-        made = functools.partial(_settled, entry, given, before)
-        mistakes += [f"{entry.place}: {words}" for words in _refused(lambda: settled.append(made()))]  # noqa: B023
+        try:
+            settled.append(_settled(entry, given, before))
+        except UsageError as error:
+            mistakes.append(f"{entry.place}: {_in_file(error)}")
     _raise(config.path, mistakes)
     return settled
 
@@ -244,14 +249,9 @@ def _begun(entry: Entry, given: Mapping[str, Any], expect: str) -> tuple[Request
     return request, find_question(request.question).begin(request)
 
 
-def _refused(attempt: Callable[[], object]) -> Iterator[str]:
-    """Yield why an attempt is refused, with keys as they are written in the file."""
-    try:
-        attempt()
-    except BadValue as error:
-        yield f"{error.name} = {error.value!r} {error.cure}"
-    except UsageError as error:
-        yield str(error)
+def _in_file(error: UsageError) -> str:
+    """Return an error's sentence, with keys as they are written in the file."""
+    return f"{error.name} = {error.value!r} {error.cure}" if isinstance(error, BadValue) else str(error)
 
 
 def find_config(start: Path) -> Path:

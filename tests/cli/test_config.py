@@ -109,11 +109,17 @@ def test_a_missing_file_is_named(project: Path) -> None:
         read_config(project / "nowhere.toml")
 
 
-def test_a_bad_subject_stops_the_gate_before_anything_runs(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (project / "pyproject.toml").write_text(GOOD.replace("rho = 0.9", "rho = 9"))
+@pytest.mark.parametrize(
+    ("new", "words"),
+    [("rho = 9", "rho = 9 must be in (0, 1)"), ('rho = 0.9\nfor = "x"', "for = 'x' must be a time above 0")],
+)
+def test_a_bad_subject_stops_the_gate_before_anything_runs(
+    project: Path, capsys: pytest.CaptureFixture[str], new: str, words: str
+) -> None:
+    (project / "pyproject.toml").write_text(GOOD.replace("rho = 0.9", new))
     assert run(["gate"]) == 2
     err = capsys.readouterr().err
-    assert "line 20, [[tool.auditor.subject]] learners_of_gate.py:shaky: rho = 9 must be in (0, 1)" in err
+    assert f"line 20, [[tool.auditor.subject]] learners_of_gate.py:shaky: {words}" in err
     assert "1 of 3" not in err
 
 

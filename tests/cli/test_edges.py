@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import re
+import shlex
 import tomllib
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -173,17 +174,43 @@ def said_of(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
     return code, " ".join(capsys.readouterr().err.split())
 
 
-def test_empty_words_and_words_given_twice_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    code, err = said_of(capsys, "plan", "--rho", "")
-    assert code == 2
-    code, err = said_of(capsys, "check", "", "--source", "norm")
-    assert (code, "'' is empty: give a value, or leave it out" in err) == (2, True)
-    code, err = said_of(capsys, "check", "m:f", "--source", "")
-    assert (code, "'' is empty: give a value, or leave it out" in err) == (2, True)
-    code, err = said_of(capsys, "check", "m:f", "--size", "3", "--size", "4")
-    assert (code, "--size was given twice: give it once" in err) == (2, True)
-    code, err = said_of(capsys, "check", "m:f", "--view", "sign", "--view", "sign")
-    assert (code, "--view was given twice: views chain in one, from left to right, e.g. --view" in err) == (2, True)
+EMPTY = "'' is empty: give a value, or leave it out"
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ("plan --rho ''", "--rho"),
+        ("check '' --source norm", EMPTY),
+        ("check m:f --source ''", EMPTY),
+        ("check m:f --size 3 --size 4", "--size was given twice: give it once"),
+        ("check m:f --json a --json b", "--json was given twice: give it once"),
+        ("curve m:f --source a --source b --size 3", "--source was given twice: give it once"),
+        (
+            "check m:f --view sign --view sign",
+            "--view was given twice: views chain in one, from left to right, e.g. --v",
+        ),
+        ("gate --config a --config b", "--config was given twice: give it once"),
+        ("theorems --only a --only b", "--only was given twice: give it once"),
+        ("plan --rho 0.1 --rho 0.2", "--rho was given twice: give it once"),
+        ("history m:f --since a --since b", "--since was given twice: give it once"),
+        ("page a --html b --html c", "--html was given twice: give it once"),
+        ("replay a --pair 1 --pair 2", "--pair was given twice: give it once"),
+    ],
+)
+def test_empty_words_and_words_given_twice_are_refused(
+    words: str, complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, err = said_of(capsys, *shlex.split(words))
+    assert (code, complaint in err) == (2, True), err
+
+
+def test_what_may_be_given_twice_is_not_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    code, err = said_of(
+        capsys,
+        *["check", "m:f", "--source", "a", "--source", "b", "--param", "a=1", "--param", "b=2", "--resume", "--resume"],
+    )
+    assert (code, "given twice" in err) == (2, False), "there is no module m"
 
 
 def test_a_second_process_is_started_ahead_unless_nothing_will_run(monkeypatch: pytest.MonkeyPatch) -> None:
