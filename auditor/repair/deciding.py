@@ -18,7 +18,8 @@ LEVELS = ("largest", "mean")
 
 
 class thresholded(Repaired):
-    """True if a learner's number reaches a threshold that r draws from [low, high]: a test, an alarm, a stopping rule.
+    """A decision: whether a learner's number reaches a threshold that r draws from [low, high]. A test, an alarm, a
+    stopping rule.
 
     Guarantee: rho = E|h(c) - h(c')| exactly, h(c) = clip((c - low) / (high - low), 0, 1), c and c' the numbers of two
     runs; at most `claimed(spread)`.
@@ -65,7 +66,7 @@ class thresholded(Repaired):
 
 
 class significant(thresholded):
-    """True if a test rejects, for any function that returns a p-value; its critical value is random.
+    """A test with a random critical value, made from any function that returns a p-value: whether it rejects.
 
     The p-value becomes the z that belongs to it, which is compared with c, uniform in [low, low + width].
     Guarantee: rho = E|h(z) - h(z')| exactly, h(z) = clip((z - low) / width, 0, 1); at most `claimed(spread)`, spread
