@@ -1,4 +1,4 @@
-"""How pairs are handed out: the same to both versions, block by block, until it is known whether rho rose.
+"""Two versions are run on the same pairs, block by block, until it is known whether rho rose.
 
 What is shown is shown by evidence that holds at every number of pairs at once, so whatever was shown once stays so.
 """
@@ -90,7 +90,7 @@ class Comparing(CountsCells):
         return f"is rho above that of {self.versions.names[OLD]} by more than {self.margin:g}? {most}"
 
     def close(self) -> None:
-        """The processes that ran old code, and its checkout."""
+        """End the processes that ran old code, and remove its checkout."""
         close_processes()
         if self.versions.worktree:
             self.versions.worktree.close()
@@ -135,7 +135,7 @@ class Comparing(CountsCells):
 
     @property
     def is_over(self) -> bool:
-        """The margin is settled, and which way rho went too, unless more pairs may show it."""
+        """True once the margin is settled, and which way rho went is known or not worth more pairs."""
         if self.settled is None:
             return False
         old, new = self.counts.old, self.counts.new
@@ -143,7 +143,7 @@ class Comparing(CountsCells):
         return not leans or self.shown.better or self.shown.worse or self.counts.pairs >= _AGAIN * self.settled
 
     def failed(self, cell: int, error: AuditorError) -> None:
-        """Nothing is compared with what cannot be run."""
+        """End the comparison: nothing is compared with what cannot be run."""
         if isinstance(error, UsageError):
             raise error
         raise SubjectError(f"not comparable: the {self.cells[cell].name} version: {error}") from error

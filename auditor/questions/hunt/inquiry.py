@@ -301,7 +301,7 @@ class Hunt(CountsCells):
     # What is known at any time.
 
     def verdict(self) -> Verdict:
-        """A source is shown, or none was found, which is no pass of the definition."""
+        """Return a fail if a source was confirmed. If none was, it is no pass of the definition, unless accepted."""
         target, alpha = self.goal, self.plan.alpha
         if self.found is not None:
             band, pairs = self.found.band, self.found.evidence.counts[0]
@@ -331,7 +331,7 @@ class Hunt(CountsCells):
 
     @property
     def _trusted(self) -> str:
-        """What rho takes on trust where a subject with a body of its own is measured by its steps."""
+        """What rho takes on trust, as the end of a phrase, if a subject that has a body is measured by its steps."""
         steps = self.counted[0].cell.subject.finishing
         return ", given core and finish" if self.plan.integrates and steps and steps.has_body else ""
 

@@ -76,7 +76,7 @@ class Search(msgspec.Struct):
 
     @property
     def few(self) -> int:
-        """Pairs that a new candidate has."""
+        """How many pairs a new candidate gets."""
         return 2 if self.budget < _SMALL else 4
 
     def rounds(self) -> Iterator[tuple[list[int], int]]:
