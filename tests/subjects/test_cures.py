@@ -158,6 +158,7 @@ def cure_of(target: str) -> tuple[str, str, list[str]]:
 def test_a_cure_followed_word_for_word_trains_the_learner(name: str, place: str) -> None:
     code, audited, given = cure_of(f"{place}:{name}")
     compile(code, name, "exec")
+    assert given == (["depth=VALUE"] if name in ("Batches", "fit_deep") else [])
     file, _, _ = audited.partition(":")
     mended = Path(f"mended_{name.replace('.', '_')}.py")  # under a name that was not loaded before
     mended.write_text((Path(file).read_text() if Path(file).exists() else "") + f"\n{code}\n")
@@ -198,6 +199,11 @@ def test_what_would_train_nothing_is_refused(
     Path("made_here.py").write_text(code)
     with pytest.raises(UsageError, match=re.escape(words)):
         load_subject("made_here.py:Made")
+
+
+def test_a_method_of_a_class_with_fit_leads_to_the_class(place: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(f"audit the class, {place}:Silent, or a function of (sample, r)")):
+        load_subject(f"{place}:Silent.fit")
 
 
 def test_an_object_that_is_called_with_a_sample_and_r_stays_a_learner(tmp_path: Path) -> None:
