@@ -237,6 +237,13 @@ def test_labels_of_other_lengths_are_not_renamed_and_neither_are_very_many() -> 
         assert told(labels, 1 - labels).renamed is (size == 10_000)
 
 
+def test_labels_that_differ_in_their_names_alone_are_told_as_a_whole() -> None:
+    left, right = np.array([0, 0, 1]), np.array([1, 1, 0])
+    found = compare(left, right, differs=True, matched=left)
+    assert [(place.path, place.left) for place in found.places] == [("", "array([0, 0, 1])")]
+    assert found.count == 1
+
+
 def test_outputs_that_are_close_are_two() -> None:
     found = compare(1.0, 1.05, differs=False, within=WITHIN)
     assert (found.count, len(set(found.digests))) == (0, 2)

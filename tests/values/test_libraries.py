@@ -70,6 +70,7 @@ def nanos(*counts: int) -> Any:
         (pa.scalar(3), pa.scalar(3.0)),
         (pa.RecordBatch.from_pydict({"a": [1]}), pa.table({"a": [1]})),
         (pa.array([{"a": [1]}]), pa.array([{"a": [1.0]}])),
+        (pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, 0], pa.int8())), pa.array([1, 0])),
         (pd.Series([1, 2], index=PAIRS), pd.Series([1.0, 2.0], index=PAIRS)),
         (pd.Series([1, 2], index=DAYS), pd.Series([1, 2], index=DAYS.as_unit("s"))),
         (pd.Series(["a", "b"], dtype="category"), pd.Series(["a", "b"])),
@@ -447,6 +448,8 @@ def test_members_and_keys() -> None:
     assert not same({ByArray([1.0])}, {ByArray([1.5])})
     assert not same({ByArray([1.0])}, {ByArray([1.5])}, Tolerance(1.0))  # members are not amounts
     assert same(rounded({ByArray(2.25): 0.125}, 1), {2.25: 0.1})
+    number = 2.25
+    assert same(rounded(Box({number: number}), 1), Box({2.25: 2.2}))
 
 
 @pytest.mark.parametrize("name", ["mask", "unit", "units", "columns", "index", "names", "dims", "coords"])

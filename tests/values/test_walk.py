@@ -91,6 +91,11 @@ def test_what_is_settled_stays_what_it_was() -> None:
     assert type(settled) is Settled
     assert settle(settled) is settled
     assert "1., 1." in repr(settled)
+    plain = [np.ones(2), [1, 2], {"a": 1}, {1}]
+    copies = [*map(settle, plain)]
+    plain[0][0], plain[1][0], plain[2]["a"] = 7, 7, 7  # type: ignore[index, call-overload]
+    plain[3].add(7)  # type: ignore[attr-defined]
+    assert not any(map(same, plain, copies))
     assert not same(settled, value)
 
 
