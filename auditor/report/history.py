@@ -120,21 +120,21 @@ def counts_pairs(audit: Past) -> bool:
     return audit.question == "rho" and not audit.plan.get("cells") and counts_of(audit)[0] > 0
 
 
-def since_when(seen: Watched) -> Iterator[Words]:
+def since_when(watch: Watched) -> Iterator[Words]:
     """Yield every alarm, how rare a false one is, and what was left out."""
-    limit = exact(seen.limit)
-    for alarm in seen.alarms:
-        noticed, since = (seen.audits[place] for place in alarm)
+    limit = exact(watch.limit)
+    for alarm in watch.alarms:
+        noticed, since = (watch.audits[place] for place in alarm)
         when = "" if noticed is since else f", most likely since that of {_named(since)}"
         yield Words(f"rho rose above {limit}: noticed with the audit of {_named(noticed)}{when}.", "error")
-    if not seen.alarms:
-        yield Words(f"Nothing shows that rho ever was above {limit}, in {_audits(len(seen.audits))}.")
-    yield Words(f"As long as rho is at most {limit}, an alarm {seen.assurance}.", "dim")
-    if seen.seeds:
-        again = f"{_audits(seen.seeds)} with a seed that was there before counted for nothing: the pairs are the same."
+    if not watch.alarms:
+        yield Words(f"Nothing shows that rho ever was above {limit}, in {_audits(len(watch.audits))}.")
+    yield Words(f"As long as rho is at most {limit}, an alarm {watch.assurance}.", "dim")
+    if watch.seeds:
+        again = f"{_audits(watch.seeds)} with a seed that was there before counted for nothing: the pairs are the same."
         yield Words(f"{again} Give each run a --seed of its own, the number of the job for one.", "warning")
-    if seen.others:
-        yield Words(f"{_audits(seen.others)} of another question, source, size, view or parameter left out.", "dim")
+    if watch.others:
+        yield Words(f"{_audits(watch.others)} of another question, source, size, view or parameter left out.", "dim")
 
 
 def _named(audit: Past) -> str:
@@ -155,17 +155,17 @@ def rho_over_time(past: Sequence[Past], limit: float | None) -> Iterator[Part]:
     yield Chart("rho of each audit, the oldest first", "audit", "rho", series)
 
 
-def page_over_time(subject: str, past: Sequence[Past], seen: Watched | None) -> str:
+def page_over_time(subject: str, past: Sequence[Past], watch: Watched | None) -> str:
     """Return a page of every audit: since when rho is above a limit, if that was asked, a chart, and a table."""
     from auditor.report.page.document import Section, page
 
-    words = [*since_when(seen)] if seen else []
+    words = [*since_when(watch)] if watch else []
     every = [
         Section("Since when", words[1:]),
-        Section("Over time", [*(rho_over_time(seen.audits, seen.limit) if seen else rho_over_time(past, None))]),
+        Section("Over time", [*(rho_over_time(watch.audits, watch.limit) if watch else rho_over_time(past, None))]),
         Section("Every audit", [Table(*_rows(past))]),
     ]
-    word, tone = ("history", "") if seen is None else ("above", "fail") if seen.alarms else ("not above", "pass")
+    word, tone = ("history", "") if watch is None else ("above", "fail") if watch.alarms else ("not above", "pass")
     days = f"{_audits(len(past))}, from {past[0].started[:10]} to {past[-1].started[:10]}."
     lead = words[0].text if words else days
     return page(subject, *(one for one in every if one.parts), word=word, tone=tone, lead=lead)

@@ -21,7 +21,7 @@ _REDRAW = 0.1  # seconds between two looks at how it is going, which cost millis
 _SHARE = 20  # and at least so many times what the last look took
 _MILESTONE = 10.0  # seconds between two plain lines
 _MARKS = 50  # looks that the rate is taken over
-_SETTLED = 0.5  # seconds after which a rate can be told
+_SETTLED = 0.5  # seconds after which the rate is steady enough to be shown
 _FORECAST = 10.0  # and after which one can tell when there will be a verdict
 _BAR, _WIDE = 12, 60  # columns of the bar, and of a terminal that has one
 

@@ -164,8 +164,8 @@ def _title(record: Record) -> str:
 def _bar(record: Record) -> Iterator[Bar]:
     if record.target is None or not record.measures or not count_trials(record):
         return
-    seen = [record.measures[0].estimate, *(cell.estimate for cell in record.cells)]
-    largest = max((one for one in seen if one is not None), default=0.0)
+    estimates = [record.measures[0].estimate, *(cell.estimate for cell in record.cells)]
+    largest = max((one for one in estimates if one is not None), default=0.0)
     yield Bar(*open_range(record), largest, record.target, record.verdict)
 
 
@@ -451,18 +451,18 @@ def advice(record: Record) -> Iterator[Part]:
     A subject that is inaccurate, or not as declared, has other troubles; a comparison has no target, and its new
     version may be good enough.
     """
-    seen, is_other = record.wobbles, record.decided_by in ("accuracy", "formula")
-    if record.verdict != "fail" or record.target is None or seen is None or not seen.mismatches or is_other:
+    wobbles, is_other = record.wobbles, record.decided_by in ("accuracy", "formula")
+    if record.verdict != "fail" or record.target is None or wobbles is None or not wobbles.mismatches or is_other:
         return
     texts: list[str] = []
     churn = answer_of(record).get("churn") if record.question == "rho" else None
-    if 2 * seen.renamed > seen.mismatches:
+    if 2 * wobbles.renamed > wobbles.mismatches:
         texts.append(
-            f"In {seen.renamed:,} of {seen.mismatches:,} mismatches the labels are the same, or nearly, but for their "
-            "names: --view partition compares which rows belong together, whatever their label."
+            f"In {wobbles.renamed:,} of {wobbles.mismatches:,} mismatches the labels are the same, or nearly, but for "
+            "their names: --view partition compares which rows belong together, whatever their label."
         )
-    elif isinstance(seen.gap, float) and seen.distinct is not None and seen.distinct >= _NEVER * seen.runs:
-        texts.append(_rounding_advice(record, seen.gap))
+    elif isinstance(wobbles.gap, float) and wobbles.distinct is not None and wobbles.distinct >= _NEVER * wobbles.runs:
+        texts.append(_rounding_advice(record, wobbles.gap))
     elif churn and 0 < churn["mean"] <= _FEW:
         texts.append(
             f"Few predictions change, {churn['mean']:.3g} of them on average: --measure churn holds that share "
@@ -496,82 +496,82 @@ _CHOOSES = re.compile(r"support|nonzero|top\(|selected|get_feature_names")  # vi
 
 def wobble_parts(record: Record, *, most: int = _ELEMENTS) -> Iterator[Part]:
     """Yield which elements of the outputs differ, at most `most` of them by name; nothing where all pairs agree."""
-    seen = record.wobbles
-    if seen is None or not seen.mismatches:
+    wobbles = record.wobbles
+    if wobbles is None or not wobbles.mismatches:
         return
-    where = f" with {record.cells[seen.cell].name}" if len(record.cells) > 1 else ""
-    looked = min(seen.of, WATCHED)
-    left_out = f", {looked - seen.pairs:,} without two outputs left out" if looked > seen.pairs else ""
-    scope = f"in {'the first ' if seen.of > WATCHED else ''}{looked:,} pairs{left_out}"
-    yield Listing(f"What wobbles{where}, {scope}:", [*_wobble_lines(record, seen, most)])
+    where = f" with {record.cells[wobbles.cell].name}" if len(record.cells) > 1 else ""
+    counted = min(wobbles.of, WATCHED)
+    left_out = f", {counted - wobbles.pairs:,} without two outputs left out" if counted > wobbles.pairs else ""
+    scope = f"in {'the first ' if wobbles.of > WATCHED else ''}{counted:,} pairs{left_out}"
+    yield Listing(f"What wobbles{where}, {scope}:", [*_wobble_lines(record, wobbles, most)])
 
 
-def _wobble_lines(record: Record, seen: Wobbles, most: int) -> Iterator[str]:
+def _wobble_lines(record: Record, wobbles: Wobbles, most: int) -> Iterator[str]:
     """Yield a sentence about all outputs, and one about each element that differs."""
-    if seen.distinct is not None and (seen.kind != "scalar" or seen.frequent):
-        if not seen.frequent:
-            yield f"all {seen.runs:,} outputs are distinct"
+    if wobbles.distinct is not None and (wobbles.kind != "scalar" or wobbles.frequent):
+        if not wobbles.frequent:
+            yield f"all {wobbles.runs:,} outputs are distinct"
         else:
-            text, count = seen.frequent[0].text, seen.frequent[0].count
-            often = f"the most frequent in {_share(count, seen.runs)} of the runs"
-            yield f"{seen.distinct:,} distinct outputs; {often}{f': {text}' if text else ''}"
-    if seen.kind == "choice":
-        for one in seen.elements[:most]:
-            chosen = f"is chosen in {_share(one.runs or 0, seen.runs)} of the runs"
-            yield f"{_noun(record, seen)} {one.name} {chosen}; the two runs disagree on it in {_of(one, seen)}"
-        if seen.unsteady > most:
-            yield f"pairs disagree on {seen.unsteady - most:,}{' more' if most else ''}"
-    elif [one.name for one in seen.elements] == [""]:
-        yield f"the output {_differs(seen.elements[0], seen)}"
-    elif seen.unsteady > _ELEMENTS:
-        yield from _many_elements(record, seen, most)
+            text, count = wobbles.frequent[0].text, wobbles.frequent[0].count
+            often = f"the most frequent in {_share(count, wobbles.runs)} of the runs"
+            yield f"{wobbles.distinct:,} distinct outputs; {often}{f': {text}' if text else ''}"
+    if wobbles.kind == "choice":
+        for one in wobbles.elements[:most]:
+            chosen = f"is chosen in {_share(one.runs or 0, wobbles.runs)} of the runs"
+            yield f"{_noun(record, wobbles)} {one.name} {chosen}; the two runs disagree on it in {_of(one, wobbles)}"
+        if wobbles.unsteady > most:
+            yield f"pairs disagree on {wobbles.unsteady - most:,}{' more' if most else ''}"
+    elif [one.name for one in wobbles.elements] == [""]:
+        yield f"the output {_differs(wobbles.elements[0], wobbles)}"
+    elif wobbles.unsteady > _ELEMENTS:
+        yield from _many_elements(record, wobbles, most)
     else:
-        yield from (f"{_element_name(record, seen, one)} {_differs(one, seen)}" for one in seen.elements)
+        yield from (f"{_element_name(record, wobbles, one)} {_differs(one, wobbles)}" for one in wobbles.elements)
 
 
-def _many_elements(record: Record, seen: Wobbles, most: int) -> Iterator[str]:
+def _many_elements(record: Record, wobbles: Wobbles, most: int) -> Iterator[str]:
     """Yield a sentence for all elements, and a line for each of those that differ most often."""
-    noun = _noun(record, seen)
-    every = seen.unsteady == seen.size
-    of = "" if seen.size is None or every else f" of {seen.size:,}"
-    which = f"{'all ' if every else '' if seen.whole else 'at least '}{seen.unsteady:,}{of} {noun}s"
-    labels = any(one.values for one in seen.elements)
-    verb, by = "flip" if labels and noun == "probe row" else "differ", "" if labels else _by(seen.gap)
-    if seen.always == seen.unsteady and seen.whole:
+    noun = _noun(record, wobbles)
+    every = wobbles.unsteady == wobbles.size
+    of = "" if wobbles.size is None or every else f" of {wobbles.size:,}"
+    which = f"{'all ' if every else '' if wobbles.whole else 'at least '}{wobbles.unsteady:,}{of} {noun}s"
+    labels = any(one.values for one in wobbles.elements)
+    verb, by = "flip" if labels and noun == "probe row" else "differ", "" if labels else _by(wobbles.gap)
+    if wobbles.always == wobbles.unsteady and wobbles.whole:
         yield f"{which} always {verb}{by}"
         return
     yield f"{which} {verb} in some pair{by}{'; most often:' if most else ''}"
-    for each in seen.elements[:most]:
-        yield f"{_element_name(record, seen, each)} in {_of(each, seen)}{_values(each)}"
+    for each in wobbles.elements[:most]:
+        yield f"{_element_name(record, wobbles, each)} in {_of(each, wobbles)}{_values(each)}"
 
 
 def wobble_table(record: Record) -> Table | None:
     """Return a table of every element that the record names, where the sentences would name the worst alone."""
-    seen = record.wobbles
-    if seen is None or len(seen.elements) <= _ELEMENTS or seen.always == seen.unsteady:
+    wobbles = record.wobbles
+    if wobbles is None or len(wobbles.elements) <= _ELEMENTS or wobbles.always == wobbles.unsteady:
         return None
-    chosen = seen.kind == "choice"
+    chosen = wobbles.kind == "choice"
     rows = [
         (
-            one.name if chosen else _element_name(record, seen, one),
+            one.name if chosen else _element_name(record, wobbles, one),
             f"{one.pairs:,}",
-            _share(one.pairs, seen.pairs),
-            _share(one.runs or 0, seen.runs) if chosen else _values(one).strip(" ()") or _by(one.gap).strip(", "),
+            _share(one.pairs, wobbles.pairs),
+            _share(one.runs or 0, wobbles.runs) if chosen else _values(one).strip(" ()") or _by(one.gap).strip(", "),
         )
-        for one in seen.elements
+        for one in wobbles.elements
     ]
-    more = f"; the {len(rows)} that differ most often" if seen.unsteady > len(rows) else ""
-    head = (_noun(record, seen), "pairs", "share", "chosen in" if chosen else "it was")
-    return Table(head, rows, title=f"In how many of {seen.pairs:,} pairs each differs{more}:")
+    more = f"; the {len(rows)} that differ most often" if wobbles.unsteady > len(rows) else ""
+    head = (_noun(record, wobbles), "pairs", "share", "chosen in" if chosen else "it was")
+    return Table(head, rows, title=f"In how many of {wobbles.pairs:,} pairs each differs{more}:")
 
 
-def _differs(one: Element, seen: Wobbles) -> str:
-    words = "always differs" if one.pairs == seen.pairs else f"differs in {_of(one, seen)}"
+def _differs(one: Element, wobbles: Wobbles) -> str:
+    words = "always differs" if one.pairs == wobbles.pairs else f"differs in {_of(one, wobbles)}"
     return f"{words}{_values(one) or _by(one.gap)}"
 
 
-def _of(one: Element, seen: Wobbles) -> str:
-    return f"{one.pairs:,} of {seen.pairs:,} pairs"
+def _of(one: Element, wobbles: Wobbles) -> str:
+    return f"{one.pairs:,} of {wobbles.pairs:,} pairs"
 
 
 def _by(gap: float | None) -> str:
@@ -586,17 +586,17 @@ def _values(one: Element) -> str:
     return f" ({', '.join(others)} or {last})" if others else f" ({last})"
 
 
-def _noun(record: Record, seen: Wobbles) -> str:
-    if seen.kind == "choice":
+def _noun(record: Record, wobbles: Wobbles) -> str:
+    if wobbles.kind == "choice":
         return "feature" if _CHOOSES.search(record.view) else "element"
     return "probe row" if record.view.startswith("predict") else "element"
 
 
-def _element_name(record: Record, seen: Wobbles, one: Element) -> str:
+def _element_name(record: Record, wobbles: Wobbles, one: Element) -> str:
     """Return the name of an element as whoever wrote the output would call it: "key a", "element 3", "coef_"."""
     inner = re.fullmatch(r"\[(.*)\]", one.name)
     if inner and "][" not in one.name:
-        return f"{'key' if seen.kind == 'dict' else _noun(record, seen)} {inner[1]}"
+        return f"{'key' if wobbles.kind == 'dict' else _noun(record, wobbles)} {inner[1]}"
     return one.name.lstrip(".") if one.name.startswith(".") else f"output{one.name}"
 
 

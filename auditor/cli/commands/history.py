@@ -67,16 +67,16 @@ def history(
             raise UsageError(
                 f"--ledger {ledger} has no audit of {subject} that counts pairs of one source: see check --rho"
             )
-        seen = None if above is None else watched(past, above, run_length=run_length or _RUN_LENGTH, ever=ever)
+        watch = None if above is None else watched(past, above, run_length=run_length or _RUN_LENGTH, ever=ever)
         if html is not None:
-            write(page_over_time(subject, past, seen).encode(), html, "--html")
+            write(page_over_time(subject, past, watch).encode(), html, "--html")
         out = error_console() if html == "-" else make_console()
         for part in audits_over_time(subject, past):
             out.print(part)
-        if seen is not None:
+        if watch is not None:
             out.print()
-            show_parts(since_when(seen), out)
-    return int(bool(seen and seen.alarms))
+            show_parts(since_when(watch), out)
+    return int(bool(watch and watch.alarms))
 
 
 def _moment(text: str) -> datetime:

@@ -117,14 +117,14 @@ def code_quality(records: Sequence[Record]) -> bytes:
     counted: the same trouble in two runs is one. Within a report no two are the same, or one of them would be shown
     alone.
     """
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     issues: list[dict[str, Any]] = []
     for record in records:
         if record.is_as_expected:
             continue
         asked = [record.subject, record.question, record.source, record.size, record.view, record.params]
         key = dumps([*asked, record.verdict, record.expect], sort_keys=True, default=str)
-        seen[key] += 1
+        counts[key] += 1
         likely = record.subject.partition(":")[0]  # a report without a place is not shown
         likely = likely if likely.endswith(".py") else f"{likely.replace('.', '/')}.py"
         path, line = place_of_subject(record.subject) or (likely, 1)
@@ -134,7 +134,7 @@ def code_quality(records: Sequence[Record]) -> bytes:
                 "description": shortened(visible("; ".join(shortened(text, _LONGEST) for text in texts)), _ALL),
                 "check_name": f"auditor/{record.question}",
                 "fingerprint": blake2b(
-                    f"{key}{seen[key]}".encode("utf-8", "backslashreplace"), digest_size=16
+                    f"{key}{counts[key]}".encode("utf-8", "backslashreplace"), digest_size=16
                 ).hexdigest(),
                 "severity": _SEVERITY.get(record.verdict, "major"),
                 "location": {"path": visible(shortened(path, _LONGEST)), "lines": {"begin": line}},

@@ -12,9 +12,9 @@ from auditor.report.several import figures, reached
 from auditor.report.words import baseline_offers, count_trials, describe, shared_confidence
 from auditor.statistics.outward import exact
 
-_CELL = 300  # characters of what a subject said, in a table or a line
+_CELL = 300  # characters of a text from a subject, in a table or a line
 _BLOCK = 4_000  # and in a block of its own
-_SECTIONS = 20  # surprises told in full: GitHub refuses summaries above 1 MiB
+_SECTIONS = 20  # surprises shown in full: GitHub refuses summaries above 1 MiB
 _WIDTH = 80  # columns of a plot
 _HEAD = ("", "subject", "verdict", "expected", "target", "rho", "pairs", "seconds")
 _THEOREMS = (

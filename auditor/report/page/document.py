@@ -70,7 +70,7 @@ class Download(msgspec.Struct, frozen=True):
 
 
 class Line(msgspec.Struct, frozen=True):
-    """One of several audits in a table; `anchor` is where on the page it is told in full, if it is."""
+    """One of several audits in a table; `anchor` is where on the page it is shown in full, if it is."""
 
     anchor: str
     name: str

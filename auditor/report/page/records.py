@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 _PLAIN = 20_000  # bytes of a record that is put into the page as it is; a longer one is compressed
 _MOST, _MOST_OF_SEVERAL = 30_000, 400_000  # bytes of what is put into a page, before it is written as text
-_WEIGHT = 1_300_000  # characters of all audits that are told in full
+_WEIGHT = 1_300_000  # characters of all audits that are shown in full
 _TONES = ("pass", "fail", "inconclusive", "error")
 
 
@@ -174,7 +174,7 @@ def page_of_several(records: Sequence[Record], confidence: float) -> str:
 
 
 def _in_full(records: Sequence[Record]) -> dict[int, Markup]:
-    """Return the audits that are told in full, by place: those that surprise first, as many as a page can carry."""
+    """Return the audits that are shown in full, by place: those that surprise first, as many as a page can carry."""
     found, weight = {}, 0
     for place in sorted(range(len(records)), key=lambda place: records[place].is_as_expected):
         record = records[place]
@@ -196,7 +196,7 @@ def _in_full(records: Sequence[Record]) -> dict[int, Markup]:
 
 
 def _overview(records: Sequence[Record], in_full: Container[int]) -> Overview:
-    """Return the table of several audits, with links to those that are told in full."""
+    """Return the table of several audits, with links to those that are shown in full."""
     proved = any(record.theorem for record in records)
     lines = []
     for place, record in enumerate(records):

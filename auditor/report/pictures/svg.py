@@ -269,17 +269,17 @@ def draw_bars(title: str, bars: Sequence[tuple[str, Bar]]) -> bytes:
     for tick in (0, 0.25, 0.5, 0.75, 1):
         x = left + tick * width
         drawn += [line((x, 40), (x, bottom), LIGHT), PlacedText(x, bottom + 14, f"{tick:g}", "middle", GREY)]
-    seen: dict[str, str] = {}
+    legend_colours: dict[str, str] = {}
     for index, (name, (_, bar)) in enumerate(zip(names, bars, strict=True)):
         y, (colour, words) = 44 + row * index, _VERDICTS.get(bar.verdict, _OPEN)
-        seen[words] = colour
+        legend_colours[words] = colour
         target = left + bar.target * width
         drawn.append(PlacedText(left - 10, y + 12, name, "end"))
         drawn.append(box(left + bar.low * width, y + 3, max(1.0, (bar.high - bar.low) * width), 11, colour))
         drawn.append(line((target, y), (target, y + 17), "#000000", width=2))
     y = bottom + 40
     drawn.append(_BEGIN)
-    for words, colour in seen.items():
+    for words, colour in legend_colours.items():
         drawn += [
             box(left, y - 9, 20, 10, colour),
             PlacedText(left + _SIGN, y, f"where it may be: {words}", fill=DARK),
@@ -387,12 +387,12 @@ class PlacedText(msgspec.Struct, frozen=True):
 
 def apart(labels: Iterable[PlacedText]) -> list[PlacedText]:
     """Return those of a line of labels that do not touch: the first, and each that has room after the one before."""
-    kept: list[PlacedText] = []
+    placed: list[PlacedText] = []
     for each in labels:
         label = replace(each, x=each.x + max(0.0, _GAP - each.span[0]))  # within the picture
-        if not kept or label.span[0] >= kept[-1].span[1] + _GAP:
-            kept.append(label)
-    return kept
+        if not placed or label.span[0] >= placed[-1].span[1] + _GAP:
+            placed.append(label)
+    return placed
 
 
 def line(start: tuple[float, float], end: tuple[float, float], colour: str, *, width: float = 1, dash: str = "") -> str:
