@@ -122,7 +122,7 @@ def test_what_changed_in_what_wobbles_and_how_it_looks() -> None:
     assert elements[0].new == record.mismatches
     text = as_text(record, width=60)
     assert text.startswith("WORSE  ")
-    assert "What wobbles otherwise than before" in text
+    assert "Elements that differ more or less often than before" in text
     assert "% of answers" in text
     assert "wrong with probability" in text
     assert max(len(line) for line in text.splitlines()[:8]) <= 60

@@ -275,7 +275,7 @@ def test_another_environment(
     code, out, _ = command(*words, cwd=here)
     sys.modules.pop("limits", None)
     assert code == 1, out
-    assert "What is installed in another version" in out
+    assert "Packages of which the old environment has" in out
     answer = json.loads((here / "out.json").read_text())["answer"]
     assert answer["versions"] == {"limits": ["1.0", "not installed"]}
     assert answer["old"]["what"] == f"by {environment}"

@@ -147,13 +147,22 @@ def compare_parts(record: Record) -> Iterator[Part]:
     if answer.elements:
         head = ("element", "old", "new")
         rows = [(one.name or "the output", f"{one.old:,}", f"{one.new:,}") for one in answer.elements]
-        yield Table(head, rows, title=f"What wobbles otherwise than before, in {answer.looked:,} pairs of each:")
+        yield Table(
+            head,
+            rows,
+            title=f"Elements that differ more or less often than before, in {answer.looked:,} pairs of each:",
+        )
     if answer.versions:
         rows = [(name, *both) for name, both in answer.versions.items()]
-        yield Table(("installed", "old", "new"), rows, title="What is installed in another version:")
+        yield Table(
+            ("installed", "old", "new"), rows, title="Packages of which the old environment has another version:"
+        )
     if answer.changed and answer.changed.replay_old and answer.changed.replay_new:
-        yield Command(f"pair {answer.changed.first} has another answer; in the old version:", answer.changed.replay_old)
-        yield Command("and in the new:", answer.changed.replay_new)
+        yield Command(
+            f"The answer changed in pair {answer.changed.first}. To run it again in the old version:",
+            answer.changed.replay_old,
+        )
+        yield Command("To run it again in the new version:", answer.changed.replay_new)
 
 
 def _facts(answer: CompareAnswer) -> Iterator[tuple[str, ...]]:

@@ -82,14 +82,14 @@ def hunt_parts(record: Record) -> Iterator[Part]:
     ]
     yield Table(("", "source", "pairs", "rho", "at most"), lines, extra=4)
     if answer.worst and answer.worst.command and record.verdict == "fail":
-        yield Command("to ask about this source alone:", answer.worst.command)
+        yield Command("To audit this source alone:", answer.worst.command)
 
 
 def sentences(record: Record, answer: HuntAnswer) -> Iterator[str]:
     sure = f"{percent(record.confidence)} confidence"
     if answer.worst:
         worst = answer.worst
-        verb = "Worst found" if record.verdict == "fail" else "Tried, since it looked worst"
+        verb = "Worst found" if record.verdict == "fail" else "None was confirmed; the one that looked worst"
         yield (
             f"{verb}: {worst.source} at {worst.size:,} rows. On fresh randomness rho is "
             f"{between(worst.low, worst.high, beside=record.target)} there "
