@@ -34,7 +34,7 @@ import msgspec
 from auditor.errors import BadValue
 from auditor.flow.parts import Facts, Words
 from auditor.flow.plan import Plan
-from auditor.flow.question import Answer, InquiryBase, Outlook, QuestionBase, Work
+from auditor.flow.question import Answer, InquiryBase, Outlook, Question, Work
 from auditor.flow.record import Measure
 from auditor.flow.verdict import Verdict
 from auditor.questions.pairs import cell_row
@@ -115,7 +115,7 @@ class Inquiry(InquiryBase):
         return Outlook(self.done, self.plan.budget, f"{self.lucky} of {self.done} are lucky")
 
 
-class Luck(QuestionBase):
+class Luck(Question):
     """How often do two r give two answers on one sample?
 
     Example: python -m auditor luck mine:coin --limit 0.2

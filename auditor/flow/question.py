@@ -165,52 +165,36 @@ class InquiryBase:
 
 
 class Question(Protocol):
-    """What can be asked: see the module. `QuestionBase` has defaults for what most questions share."""
+    """What can be asked: see the module. Derive from this class; the methods that have a body are optional."""
 
     name: ClassVar[str]
     Options: ClassVar[type[Options]]
-    instead: ClassVar[Mapping[str, str]]  # of an option of another question, the one that does its work here
+    instead: ClassVar[Mapping[str, str]] = {}  # of an option of another question, the one that does its work here
 
     def begin(self, request: Request) -> Inquiry:
         """Return the inquiry, all settled and checked: UsageError or BadValue where nothing can be run."""
 
-    def parts(self, record: Record) -> Iterator[Part]:
-        """Yield what a report says of this question besides what it says of every record."""
-
     def again(self, bench: Bench, index: int) -> Iterator[Part]:
         """Run one trial again, and show it."""
 
-    def title(self, record: Record) -> str | None:
-        """Return the first line of a report, if the answer is numbers rather than a verdict; else None."""
-
-    def bars(self, record: Record) -> Sequence[tuple[str, Bar]]:
-        """Return the bars of its picture, with their names; none if the report's own are drawn."""
-
-    def chart(self, record: Record) -> Chart | None:
-        """Return the chart of its picture; None if the report's own are drawn."""
-
-    def cell_of(self, request: Request, record: Record, row: CellRow) -> Cell | None:
-        """Return the cell of a record's row; None if it is the first cell with the row's size and seed."""
-
-
-class QuestionBase:
-    """What most questions do: they answer with a verdict, and their reports draw the picture."""
-
-    instead: ClassVar[Mapping[str, str]] = {}
-
     def parts(self, record: Record) -> Iterator[Part]:
+        """Yield what a report says of this question besides what it says of every record."""
         yield from ()
 
     def title(self, record: Record) -> str | None:
+        """Return the first line of a report, if the answer is numbers rather than a verdict; else None."""
         return None
 
     def bars(self, record: Record) -> Sequence[tuple[str, Bar]]:
+        """Return the bars of its picture, with their names; none if the report's own are drawn."""
         return ()
 
     def chart(self, record: Record) -> Chart | None:
+        """Return the chart of its picture; None if the report's own are drawn."""
         return None
 
     def cell_of(self, request: Request, record: Record, row: CellRow) -> Cell | None:
+        """Return the cell of a record's row; None if it is the first cell with the row's size and seed."""
         return None
 
 

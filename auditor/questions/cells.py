@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from auditor.errors import AuditorError, SubjectError, UsageError, check_count
 from auditor.flow.plan import Plan, error_probability
-from auditor.flow.question import Answer, Inquiry, InquiryBase, Mismatch, Outlook, QuestionBase, Work
+from auditor.flow.question import Answer, Inquiry, InquiryBase, Mismatch, Outlook, Question, Work
 from auditor.flow.record import EXAMPLES, Accuracy, CellRow, Finding, RhoInterval
 from auditor.flow.verdict import Bound, Tally, Verdict
 from auditor.request import OverCells, Request
@@ -40,7 +40,7 @@ _SHARE = 8  # a later block is 1/8 of the trials that its cell has had
 _OF_ONE_CELL = ("inaccurate", "rho by finishes")  # measures that say nothing of several cells together
 
 
-class CellQuestion(QuestionBase):
+class CellQuestion(Question):
     """A question that can be asked of one cell, and so of several."""
 
     name: ClassVar[str]

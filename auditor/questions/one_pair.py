@@ -54,12 +54,12 @@ def run_again(bench: Bench, pair: int) -> Replayed:
     return Replayed(pair, (as_it_was(seen, first), second), bench.difference(first, second), bench.within)
 
 
-def show_pair(bench: Bench, pair: int) -> Iterator[Part]:
+def show_pair(bench: Bench, index: int) -> Iterator[Part]:
     """Run a pair again, and show its outputs, side by side where they differ."""
-    replayed = run_again(bench, pair)
+    replayed = run_again(bench, index)
     difference, within = replayed.difference, replayed.within
     agree, differ = ("CLOSE", "NOT CLOSE") if within else ("SAME", "DIFFERENT")
-    yield Words(f"{agree if difference is None else differ}  pair {pair}", "title")
+    yield Words(f"{agree if difference is None else differ}  pair {index}", "title")
     texts = [describe(output, _SHORT + 1) for output in replayed.outputs]
     if difference is None and texts[0] == texts[1]:
         yield Listing("both outputs:", texts[:1])

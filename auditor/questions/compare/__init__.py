@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 from auditor.errors import BadValue, check_count
 from auditor.flow.plan import MAX_PAIRS, Plan, check_confidence, error_probability
-from auditor.flow.question import QuestionBase
+from auditor.flow.question import Question
 from auditor.questions.compare.answer import chart_of, compare_parts, title_of
 from auditor.questions.compare.inquiry import Comparing, ComparingPlan
 from auditor.questions.compare.versions import settle_versions, show_again
@@ -41,7 +41,7 @@ class CompareOptions(Options, frozen=True, kw_only=True):
     private: Annotated[str | None, option("For A(sample, r, private): shared or unshared.", "HOW", OTHER)] = None
 
 
-class Compare(QuestionBase):
+class Compare(Question):
     """Is the new version of a learner less reproducible than the old one? Runs the code of both.
 
     compare OLD NEW compares two targets, or two records that --json wrote (which runs nothing). compare TARGET takes

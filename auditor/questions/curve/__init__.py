@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 
 from auditor.errors import AuditorError, UsageError, check_count
 from auditor.flow.plan import Plan, check_confidence, error_probability
-from auditor.flow.question import Answer, Outlook, QuestionBase, Work
+from auditor.flow.question import Answer, Outlook, Question, Work
 from auditor.flow.record import Finding, Measure, Record, RhoInterval
 from auditor.flow.run import failure_finding
 from auditor.flow.verdict import Verdict
@@ -215,7 +215,7 @@ class CurveInquiry(CountsCells):
                 yield Finding(found.kind if found else "raised", "error", message, found.replay if found else None)
 
 
-class Curve(QuestionBase):
+class Curve(Question):
     """How does rho of TARGET move with its size, a parameter, or an argument of its source? Runs its code.
 
     All bands hold together with the confidence. Pairs go where the band is widest, or with --worst where rho may be

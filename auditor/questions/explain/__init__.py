@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 from auditor.errors import BadValue, UsageError, check_count
 from auditor.flow.parts import Bar, Listing, Part, Words
 from auditor.flow.plan import DEFAULT_TARGET, MAX_PAIRS, PAIRS_TIMES_TARGET, Plan, check_confidence, check_target
-from auditor.flow.question import QuestionBase
+from auditor.flow.question import Question
 from auditor.flow.record import Record
 from auditor.questions.cells import load_asked
 from auditor.questions.explain.inquiry import TIMES, ExplainInquiry
@@ -42,7 +42,7 @@ class ExplainOptions(PairsOptions, frozen=True, kw_only=True):
     ] = False
 
 
-class Explain(QuestionBase):
+class Explain(Question):
     """Why do two runs of TARGET differ on fresh samples with the same r? Runs its code, and says what to change.
 
     Each experiment takes one possible cause away, leaves all else as it is, and measures how often two runs still

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from auditor.errors import check_count
 from auditor.flow.plan import PAIRS_TIMES_TARGET, Plan, check_confidence, check_target
-from auditor.flow.question import QuestionBase
+from auditor.flow.question import Question
 from auditor.flow.record import CellRow, Record
 from auditor.questions.hunt.answer import answer_of, hunt_parts
 from auditor.questions.hunt.family import make_family
@@ -51,7 +51,7 @@ class HuntOptions(Options, frozen=True, kw_only=True):
     ] = False
 
 
-class HuntQuestion(QuestionBase):
+class HuntQuestion(Question):
     """For which source of a family is rho of TARGET largest, and is it above the target? Runs its code.
 
     Looks for the worst source, confirms it on fresh randomness, and makes it simpler as long as it still fails. A

@@ -25,7 +25,7 @@ from auditor.flow.plan import (
     error_probability,
     least_budget,
 )
-from auditor.flow.question import Answer, Outlook, QuestionBase, Work
+from auditor.flow.question import Answer, Outlook, Question, Work
 from auditor.flow.record import CellRow, Finding, Measure, Record
 from auditor.flow.verdict import Verdict
 from auditor.questions.cells import load_asked, with_settings
@@ -284,7 +284,7 @@ class PriceInquiry(CountsCells):
             yield Finding("refused", "info", f"at about {size:,} rows it does not run: {why}")
 
 
-class Price(QuestionBase):
+class Price(Question):
     """From how many rows on does TARGET keep its claims? Runs its code.
 
     The report shows beside the sizes that were found what its theorem asks for, and what no algorithm can do with. It

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from auditor.errors import BadValue, UsageError, suggestion
 from auditor.flow.parts import Part
 from auditor.flow.plan import GATES, check_confidence, check_target
-from auditor.flow.question import QuestionBase
+from auditor.flow.question import Question
 from auditor.questions.cells import load_asked
 from auditor.questions.loss import load_loss
 from auditor.questions.one_pair import show_pair
@@ -50,7 +50,7 @@ class RepairOptions(Options, frozen=True, kw_only=True):
     with_: Annotated[str | None, option('Audit this repair alone, e.g. "rounded(width=0.2)".', "WRAPPER", OTHER)] = None
 
 
-class Repair(QuestionBase):
+class Repair(Question):
     """Which wrapper makes TARGET reproducible, and at what price? Runs its code, and prints the code to paste.
 
     Audits TARGET as it is; finds the wrapper that fits its outputs; measures rho and price of all its settings on the

@@ -19,7 +19,7 @@ from msgspec.structs import asdict, replace
 from auditor.errors import BadValue, UsageError, check_count
 from auditor.flow.parts import Facts, Listing, Part, Words
 from auditor.flow.plan import DEFAULT_TARGET, Plan, check_confidence, check_target
-from auditor.flow.question import Answer, Outlook, QuestionBase, Work
+from auditor.flow.question import Answer, Outlook, Question, Work
 from auditor.flow.record import CellRow, Measure, Record
 from auditor.flow.verdict import Verdict
 from auditor.lookup import find_object, importable_name
@@ -181,7 +181,7 @@ class ReuseInquiry(OneCell):
         )
 
 
-class Reuse(QuestionBase):
+class Reuse(Question):
     """Does reusing one sample move an adaptive analyst's transcripts by at most (M - 1) rho? Runs their code.
 
     TARGET answers queries: A(sample, r, *, query). The statistical distance between transcripts with a fresh sample
