@@ -141,7 +141,7 @@ LIST: Cases = {
     "fails": {"made": of_list("new")},
     "of_one": {"list_size": 1, "made": of_list("a")},
     "is_undecided": {"made": of_list("a", "b", "a", "c", "b", "a"), "runs": 80},
-    "is_stopped": {"made": of_list("a", "b", "c"), "stop": 3},
+    "is_stopped": {"made": of_list("a", "b", "c"), "stop": 6},  # when the list is named
     "is_stopped_later": {"made": of_list("a", "b", "c"), "stop": 20},
     "is_fixed": {"made": of_list("a", "a", "a", "a", "a", "a", "a", "a", "new"), "fixed": 90},
     "is_fixed_and_fails": {"made": of_list("a", "b", "c", "d"), "fixed": 90},

@@ -21,7 +21,7 @@ from auditor.flow.question import make_request
 from auditor.flow.record import Record
 from auditor.flow.run import replayed
 from auditor.questions.reuse import ReuseAnswer, answer_of
-from auditor.questions.reuse.transcripts import Event, Transcript, bound_distance
+from auditor.questions.reuse.transcripts import Event, Transcript, _thresholds, bound_distance
 from auditor.trials.trial import Trial
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
@@ -73,6 +73,13 @@ def test_an_answer_is_shown_in_forty_characters_and_known_by_all_of_it() -> None
     assert one.name != other.name
     assert hash(Transcript.of((1, 2))) == hash(Transcript.of((1, 2))), "no later run can change it"
     assert Transcript.of(("x" * 38,)).answers[0].shown == repr("x" * 38)
+
+
+def test_thresholds_are_where_two_laws_are_furthest_apart() -> None:
+    fresh, reused = [1.0, 1.0, 2.0], [1.0, 3.0, 3.0]
+    assert [*_thresholds(0, fresh, reused)] == [Event("answer 0 is above 2", 0, above=True, threshold=2.0)]
+    assert [*_thresholds(4, reused, fresh)] == [Event("answer 4 is at most 2", 4, above=False, threshold=2.0)]
+    assert [*_thresholds(0, fresh, fresh)] == []
 
 
 def test_the_events_are_what_they_say() -> None:
