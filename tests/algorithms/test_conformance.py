@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from conformance import BAD, BLIND, EXACT, HARD, ORACLES, REFUSED, ROWS, SETTINGS, TWINS, Exact, Judged, cells, given
 from support.exact import check_frequency
-from support.requests import bench_of
+from support.requests import bench_of, inquiry_of, worked_through
 
 import auditor
 from algorithms.everyday.mean_vector import in_turn
@@ -128,17 +128,27 @@ def test_the_oracle_knows_what_is_right(case: Judged) -> None:
 # How it ends.
 
 
-@pytest.mark.parametrize("name", ROWS)
+# At rho = 0.5, which takes fewer pairs to tell; the defaults are audited with every other theorem's at night.
+EASIER = (
+    *("r_bandit", "r_bandit_elimination", "r_choice", "r_top_choice", "r_quantile", "r_conformal"),
+    *("r_mean_vector", "r_mean_vector_one_offset", "r_mean_vector_foams", "r_mean_vector_heavy"),
+    *("r_mean_vector_clipped", "r_single_heavy_hitter", "r_clusters", "r_coreset"),
+)
+SLOW = ("bias_by_median", "r_halfspace_boosted_boxes")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.nightly) if name in SLOW else name for name in ROWS]
+)
 def test_it_ends_as_it_declares_at_its_own_size(name: str) -> None:
-    row, subject = ROWS[name], load_subject(name)
-    record = auditor.audit(name, **subject.asks, confidence=0.9999 if row.expect == "fail" else 0.95)
+    row, params = ROWS[name], {"rho": 0.5} if name in EASIER else {}
+    subject = load_subject(name, params)
+    record = auditor.audit(name, **subject.asks, params=params)
     print(f"{name}: {record.mismatches} of {record.pairs} pairs differ, {record.reason}")
     assert (record.verdict, record.expect, record.size) == (row.expect, row.expect, subject.declares("size"))
     if record.accuracy is not None and row.expect == "pass":
-        assert (record.accuracy.allowed, record.accuracy.failures) == (
-            subject.declares("delta"),
-            pytest.approx(0, abs=2),
-        )
+        assert record.accuracy.allowed == subject.declares("delta")
+        assert record.accuracy.failures <= 2
 
 
 @pytest.mark.parametrize(("name", "source", "options"), HARD)
@@ -164,18 +174,20 @@ def test_every_twin_belongs_to_an_algorithm_and_is_expected_to_fail() -> None:
 
 @pytest.mark.parametrize("case", EXACT, ids=lambda case: f"{case.name} on {str(case.source)[:24]}")
 def test_its_rho_is_the_exact_one(case: Exact) -> None:
-    """Counted in outputs, or as the mean of the declared mismatch."""
+    """Counted in outputs, by trials with nothing around them, or as the mean of the declared mismatch."""
     truth = case.rho()
-    least, most = truth if isinstance(truth, tuple) else (truth, truth)
     options = {"rho": 0.5, "fixed": case.pairs, "confidence": 1 - ALARM, "no_integrate": not case.integrated}
+    if not case.integrated and case.source != "norm":  # of which no oracle knows the truth
+        tally = worked_through(inquiry_of(case.name, case.source, **options | case.options)).tally
+        check_frequency(tally.mismatches, case.pairs, truth, alarm=ALARM)
+        if case.wrong is not None:
+            check_frequency(tally.failures, tally.runs, case.wrong(), alarm=ALARM)
+        return
     record = auditor.audit(case.name, case.source, **options | case.options)
     assert record.rho is not None
-    print(f"{case.name}: [{record.rho.low:.4f}, {record.rho.high:.4f}], exact {least:.4f}")
+    print(f"{case.name}: [{record.rho.low:.4f}, {record.rho.high:.4f}], exact {truth:.4f}")
     assert (record.pairs, record.measures[0].count is None) == (case.pairs, case.integrated)
-    assert record.rho.low <= most + 1e-12
-    assert least <= record.rho.high + 1e-12
-    if not case.integrated and not isinstance(truth, tuple):
-        check_frequency(record.mismatches, record.pairs, truth, alarm=ALARM)
+    assert record.rho.low <= truth <= record.rho.high
     if case.wrong is not None:
         assert record.accuracy is not None
         assert record.accuracy.low <= case.wrong() <= record.accuracy.high
@@ -188,7 +200,7 @@ def test_its_rho_is_the_exact_one(case: Exact) -> None:
 def test_it_is_a_function_of_the_rows_as_a_set_and_of_r(name: str) -> None:
     params, size = BLIND[name]
     subject = load_subject(name, params)
-    for seed in range(15):
+    for seed in range(8):
         rows = few_rows(name, params, size, seed)
         order = from_key(root_key(seed).child("order")).permutation(size)
         shuffled = tuple(part[order] for part in rows) if isinstance(rows, tuple) else rows[order]
@@ -220,7 +232,7 @@ SMALL: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", STEPS)
 def test_it_is_its_two_steps_and_finishes_apart_as_often_as_it_says(name: str) -> None:
     """A declared mismatch is contradicted wrongly with probability 1e-4 at most."""
-    pairs = 15
+    pairs = 8
     record = auditor.audit(name, **SMALL.get(name, {"size": 400}), rho=0.9, fixed=pairs, confidence=0.999, seed=2)
     answer = record.answer.integrated
     print(f"{name}: {answer.differing} of {pairs * FINISHES} differ, {answer.expected:.1f} are declared")
