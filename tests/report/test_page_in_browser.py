@@ -158,6 +158,7 @@ def test_what_surprises_is_open_and_all_else_folded(opened: Open) -> None:
     assert are_open() == [True] * 3
     page.get_by_role("button", name="fold all").click()
     page.locator("table.overview a").last.click()
+    page.locator(".subject[open]").wait_for(state="attached")  # a changed address is heard of a moment later
     assert are_open() == [False, False, True]
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.locator("details:not([open])").count() == 0
