@@ -122,6 +122,7 @@ def test_one_subject_whole(command: Command, tmp_path: Path) -> None:
         "expect pass",
         "base_size=401",
         "sample counts",
+        "listed True",
     ):
         assert words in flat
     code, out, _ = command("list", "hidden_state", cwd=tmp_path)
