@@ -67,25 +67,25 @@ class _Tally(msgspec.Struct):
 
 def wobbles(payloads: Iterable[Any], pairs: int) -> Wobbles | None:
     """Return the accounts of pairs added up; `pairs` is how many there were in all. None where there are none."""
-    seen = [msgspec.convert(one, Elements) for one in payloads]
-    if not seen:
+    accounts = [msgspec.convert(one, Elements) for one in payloads]
+    if not accounts:
         return None
-    differing = [one for one in seen if one.count]
-    chosen = _is_choice(seen)
-    counted = _choices(seen) if chosen else _elements(differing)
+    differing = [one for one in accounts if one.count]
+    chosen = _is_choice(accounts)
+    counted = _choices(accounts) if chosen else _elements(differing)
     unsteady = {name: tally for name, tally in counted.items() if tally.pairs}
     top = sorted(unsteady, key=lambda name: (-unsteady[name].pairs, _order(name)))[:ELEMENTS]
-    shapes = {tuple(one.shape) for one in seen}
+    shapes = {tuple(one.shape) for one in accounts}
     return Wobbles(
-        pairs=len(seen),
+        pairs=len(accounts),
         of=pairs,
         mismatches=len(differing),
-        runs=2 * len(seen),
-        **_outputs(seen),
-        kind="choice" if chosen else seen[0].kind,
+        runs=2 * len(accounts),
+        **_outputs(accounts),
+        kind="choice" if chosen else accounts[0].kind,
         size=int(np.prod(shapes.pop())) if len(shapes) == 1 and () not in shapes else None,
         unsteady=len(unsteady),
-        always=sum(tally.pairs == len(seen) for tally in unsteady.values()),
+        always=sum(tally.pairs == len(accounts) for tally in unsteady.values()),
         whole=chosen or all(one.bits or one.count == len(one.places) for one in differing),
         gap=_median([one.gap for one in differing if one.gap is not None]),
         renamed=sum(one.renamed for one in differing),
@@ -95,16 +95,17 @@ def wobbles(payloads: Iterable[Any], pairs: int) -> Wobbles | None:
 
 def pairs_by_element(payloads: Iterable[Any]) -> dict[str, int]:
     """Return in how many pairs each element differs, for all that were listed and not for the worst alone."""
-    seen = [msgspec.convert(one, Elements) for one in payloads]
-    counted = _choices(seen) if seen and _is_choice(seen) else _elements([one for one in seen if one.count])
+    accounts = [msgspec.convert(one, Elements) for one in payloads]
+    is_choice = accounts and _is_choice(accounts)
+    counted = _choices(accounts) if is_choice else _elements([one for one in accounts if one.count])
     return {name: tally.pairs for name, tally in counted.items()}
 
 
-def _outputs(seen: Sequence[Elements]) -> dict[str, Any]:
+def _outputs(accounts: Sequence[Elements]) -> dict[str, Any]:
     """Return how many distinct outputs there were, and the most frequent."""
     counts: Counter[str | None] = Counter()
     texts: dict[str | None, str] = {}
-    for one in seen:
+    for one in accounts:
         for digest, text in zip(one.digests, one.texts, strict=True):
             counts[digest] += 2 if len(one.digests) == 1 else 1
             texts.setdefault(digest, text)
@@ -112,14 +113,14 @@ def _outputs(seen: Sequence[Elements]) -> dict[str, Any]:
     return {"distinct": None if None in counts else len(counts), "frequent": [] if None in counts else frequent}
 
 
-def _is_choice(seen: Sequence[Elements]) -> bool:
+def _is_choice(accounts: Sequence[Elements]) -> bool:
     """True if all outputs are choices, and what each pair differs in is what was chosen."""
-    return all(one.members is not None and (not one.count or one.members[0] != one.members[1]) for one in seen)
+    return all(one.members is not None and (not one.count or one.members[0] != one.members[1]) for one in accounts)
 
 
-def _choices(seen: Sequence[Elements]) -> dict[str, _Tally]:
+def _choices(accounts: Sequence[Elements]) -> dict[str, _Tally]:
     counted: dict[str, _Tally] = {}
-    for one in seen:
+    for one in accounts:
         first, second = (one.members or [[]])[0], (one.members or [[]])[-1]
         for name in {*first, *second}:
             tally = counted.setdefault(name, _Tally())

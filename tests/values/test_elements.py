@@ -27,13 +27,13 @@ class Point(NamedTuple):
     y: float
 
 
-def told(left: Any, right: Any, **options: Any) -> Elements:
+def account(left: Any, right: Any, **options: Any) -> Elements:
     a, b = settle(left), settle(right)
     return compare(a, b, differs=not same(a, b), **options)
 
 
 def places(left: Any, right: Any) -> list[tuple[str, Any, str, str]]:
-    return [(one.path, one.gap, one.left, one.right) for one in told(left, right).places]
+    return [(one.path, one.gap, one.left, one.right) for one in account(left, right).places]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def places(left: Any, right: Any) -> list[tuple[str, Any, str, str]]:
 )
 def test_what_differs_is_named_with_what_was_there(left: Any, right: Any, expected: list[Any]) -> None:
     assert places(left, right) == expected
-    found = told(left, right)
+    found = account(left, right)
     assert found.count == len(expected)
     assert found.digests == [fingerprint(left)[:16], fingerprint(right)[:16]]
     shown, count = side_by_side(settle(left), settle(right), 1)
@@ -86,7 +86,7 @@ def test_of_numbers_and_texts_the_same_is_told_whichever_class_they_have(pair: t
     """Python's own take a shorter way than numpy's."""
     left, right, kind = pair
     assert same(kind(left), left)  # numpy's texts end before a NUL
-    assert told(left, right) == compare(kind(left), kind(right), differs=not same(left, right))
+    assert account(left, right) == compare(kind(left), kind(right), differs=not same(left, right))
 
 
 @pytest.mark.parametrize(
@@ -111,14 +111,14 @@ def test_of_numbers_and_texts_the_same_is_told_whichever_class_they_have(pair: t
     ],
 )
 def test_a_choice_is_told_by_its_members(output: Any, members: list[str] | None) -> None:
-    assert told(output, output).members == (None if members is None else [members])
-    assert told(output, output, by_rows=True).members is None
+    assert account(output, output).members == (None if members is None else [members])
+    assert account(output, output, by_rows=True).members is None
 
 
 def test_all_places_of_one_array_are_kept_as_bits_and_the_first_are_described() -> None:
     left, right = np.zeros(1000), np.zeros(1000)
     right[500:] = np.arange(1, 501)
-    found = told(left, right)
+    found = account(left, right)
     assert (found.count, found.shape, found.gap) == (500, [1000], 250.0)
     bits = np.unpackbits(np.frombuffer(bytes.fromhex(found.bits), dtype=np.uint8))[:1000]
     assert bits.tolist() == [0] * 500 + [1] * 500
@@ -140,7 +140,7 @@ def test_all_places_of_one_array_are_kept_as_bits_and_the_first_are_described() 
     ],
 )
 def test_labels_under_other_names_are_recognised(left: list[Any], right: list[Any], is_renamed: bool) -> None:
-    assert told(np.array(left), np.array(right)).renamed is is_renamed
+    assert account(np.array(left), np.array(right)).renamed is is_renamed
 
 
 VALUES = st.recursive(
@@ -152,7 +152,7 @@ VALUES = st.recursive(
 
 @given(VALUES, VALUES)
 def test_whatever_differs_has_a_place_and_passes_through_json(left: Any, right: Any) -> None:
-    found = told(left, right)
+    found = account(left, right)
     assert (found.count > 0) == bool(found.places) == (not same(left, right))
     payload = msgspec.to_builtins(found)
     assert json.loads(json.dumps(payload)) == payload
@@ -172,7 +172,7 @@ def test_whatever_differs_has_a_place_and_passes_through_json(left: Any, right: 
 )
 def test_however_large_outputs_are_what_is_told_is_small(make: Any) -> None:
     rng = np.random.default_rng(0)
-    found = told(make(rng), make(rng))
+    found = account(make(rng), make(rng))
     assert found.count >= len(found.places) > 0
     assert len(msgspec.json.encode(found)) <= 6000
 
@@ -182,7 +182,7 @@ def test_what_is_nested_too_deeply_is_told_as_a_whole() -> None:
     right: Any = 2.0
     for _ in range(300):
         left, right = [left], [right]
-    found = told(left, right)
+    found = account(left, right)
     assert found.count == 1
     assert len(found.places[0].path) <= 80
 
@@ -199,7 +199,7 @@ WITHIN = Tolerance(atol=0.1)
     ],
 )
 def test_numbers_within_a_tolerance_are_no_difference(left: Any, right: Any, paths: list[str]) -> None:
-    found = told(left, right, within=WITHIN)
+    found = account(left, right, within=WITHIN)
     assert ([one.path for one in found.places], found.count) == (paths, len(paths))
     assert side_by_side(settle(left), settle(right), 9, WITHIN)[1] == len(paths)
 
@@ -220,21 +220,21 @@ def test_numbers_within_a_tolerance_are_no_difference(left: Any, right: Any, pat
     ],
 )
 def test_large_outputs_are_neither_named_nor_shown(output: Any, is_named: bool, text: str) -> None:
-    found = told(output, output)
+    found = account(output, output)
     assert (found.digests != [None], found.texts) == (is_named, [text])
 
 
 def test_the_gap_of_an_array_is_the_lower_median_of_its_elements() -> None:
-    assert told(np.array([1.0, 2.0, 3.0, 0.0]), np.array([2.0, 4.0, 6.0, 4.0])).gap == 2.0
-    assert told(np.array([1, 2, 3], "u1"), np.array([0, 0, 0])).gap == 2
-    assert told(np.array([1.0, 2.0]), np.array([np.nan, np.inf])).gap is None
+    assert account(np.array([1.0, 2.0, 3.0, 0.0]), np.array([2.0, 4.0, 6.0, 4.0])).gap == 2.0
+    assert account(np.array([1, 2, 3], "u1"), np.array([0, 0, 0])).gap == 2
+    assert account(np.array([1.0, 2.0]), np.array([np.nan, np.inf])).gap is None
 
 
 def test_labels_of_other_lengths_are_not_renamed_and_neither_are_very_many() -> None:
-    assert not told(np.array([0, 0, 1, 1]), np.array([1, 1, 0])).renamed
+    assert not account(np.array([0, 0, 1, 1]), np.array([1, 1, 0])).renamed
     for size in (10_000, 10_001):
         labels = np.arange(size) % 2
-        assert told(labels, 1 - labels).renamed is (size == 10_000)
+        assert account(labels, 1 - labels).renamed is (size == 10_000)
 
 
 def test_labels_that_differ_in_their_names_alone_are_told_as_a_whole() -> None:
