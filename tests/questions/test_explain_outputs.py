@@ -117,6 +117,14 @@ def test_one_gap_may_stand_for_many_numbers() -> None:
 def test_there_is_no_width_where_more_than_numbers_differs() -> None:
     assert widths_of(traits([None] * 8), 0.1) == ()
     assert widths_of(traits([[0.0]] * 8), 0.1) == ()
+    assert widths_of(traits([[0.1]] * 7 + [[0.1, 0.1]]), 0.1) == ()
+    assert widths_of(traits([[0.1]] * 3 + [None] * 5), 0.1) == ()
+    assert widths_of(traits([[0.1]] * 4 + [None] * 4), 0.1) == widths_of(traits([[0.1]] * 8), 0.1)
+
+
+def test_a_number_that_hardly_differs_has_a_hundredth_of_the_largest_scale() -> None:
+    small, large = widths_of(traits([[0.0, 1.0]] * 8, numbers=2), 0.1)
+    assert large == pytest.approx(100 * small)
 
 
 def test_rows_are_sorted_with_their_labels() -> None:
@@ -243,3 +251,15 @@ def test_numbers_are_last_digits_apart_up_to_1024_times_what_noise_does(factor: 
 
 def test_a_quarter_of_the_rows_is_at_least_one() -> None:
     assert [units.quarter(size) for size in (1, 3, 8, 11)] == [1, 1, 2, 2]
+
+
+def test_fresh_rows_are_counted_in_a_random_order_of_their_places() -> None:
+    """The answer is the first row: it turns when that row's turn has come, and not before."""
+    bench = bench_of(lambda sample, r: float(sample[0]), "norm", size=30)
+    for index in range(4):
+        order = from_key(bench.keys.probe.child("places", index)).permutation(30).tolist()
+        payload: Any = units.fresh_rows(bench, index, {}).payload
+        rows = 1 + order.index(0)
+        assert (payload["rows"], payload["row"]) == (rows, 0)
+        assert payload["step"] == min(30, 2 ** math.ceil(math.log2(rows)))
+    assert "rows" not in (units.fresh_rows(bench_of(lambda sample, r: 0, "norm", size=30), 0, {}).payload or {})

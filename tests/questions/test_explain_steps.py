@@ -15,7 +15,7 @@ from auditor.errors import SubjectError, UsageError
 from auditor.flow.plan import MAX_PAIRS, Plan
 from auditor.flow.verdict import Tally
 from auditor.questions.explain import words
-from auditor.questions.explain.answer import ExperimentRow, answer_of
+from auditor.questions.explain.answer import answer_of
 from auditor.questions.explain.conclusion import causes_of
 from auditor.questions.explain.evidence import ExperimentCounts
 from auditor.questions.explain.experiments import EXPERIMENTS
@@ -558,14 +558,16 @@ def test_the_table_has_zeros_and_a_picture_needs_no_target() -> None:
 
     record = auditor.ask("explain", caused.threshold_from_r, "norm", size=9, rho=0.9, pairs=16)
     record = replace(record, mismatches=0, target=None)
+    kinds = (("labels", "not shown", 1), ("desync", "cause", 3), ("row-order", "cause", 0))
+    first, *_ = answer_of(record).experiments
     rows = [
-        ExperimentRow(kind=kind, changes="", state=state, pairs=10, before=9, after=after, estimate=after / 10)
-        for kind, state, after in (("labels", "not shown", 1), ("desync", "cause", 3), ("row-order", "cause", 0))
+        replace(first, kind=kind, state=state, pairs=10, after=after, estimate=after / 10)
+        for kind, state, after in kinds
     ]
     answer = replace(answer_of(record), experiments=rows)
-    (_, *first), *others = words.lines(record, answer)
-    assert first[:2] == [0, record.pairs]
-    assert [one[0] for one in others] == ["without row-order", "without desync", "without labels"]
+    (_, mismatches, pairs, *_), *lines = words.lines(record, answer)
+    assert (mismatches, pairs) == (0, record.pairs)
+    assert [one[0] for one in lines] == ["without row-order", "without desync", "without labels"]
     bars = dict(words.bars_of(replace(record, answer=answer)))
     assert {bar.target for bar in bars.values()} == {0.0}
     assert [bar.verdict for bar in bars.values()] == ["fail", "pass", "pass", "inconclusive"]

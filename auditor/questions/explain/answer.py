@@ -30,13 +30,13 @@ class ExperimentRow(msgspec.Struct, frozen=True, kw_only=True):
     pairs: int  # that were run both ways
     before: int  # mismatches in them as it is
     after: int  # and with the cause taken away
-    estimate: float | None = None  # of rho with the cause taken away
-    low: float = 0.0
-    high: float = 1.0
-    twice: int = 0  # samples that were run twice, with one thing changed
-    shown: int = 0  # of them, with another output
-    beyond_digits: int = 0  # of them, not in last digits alone
-    note: str = ""
+    estimate: float | None  # of rho with the cause taken away
+    low: float
+    high: float
+    twice: int  # samples that were run twice, with one thing changed
+    shown: int  # of them, with another output
+    beyond_digits: int  # of them, not in last digits alone
+    note: str
 
 
 class FreshRows(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,10 +74,10 @@ class ExplainAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="questi
     experiments: list[ExperimentRow]
     pairs_in_all: int  # trials of all experiments: pairs, and samples that were run twice
     runs: int
-    widths: list[float] = []  # of the grid on which `continuous` rounds
-    fresh_rows: FreshRows | None = None
-    growth: Growth | None = None
-    local_value: LocalValue | None = None
+    widths: list[float]  # of the grid on which `continuous` rounds
+    fresh_rows: FreshRows | None
+    growth: Growth | None
+    local_value: LocalValue | None
 
 
 def answer_of(record: Record) -> ExplainAnswer:

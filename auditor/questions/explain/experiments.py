@@ -74,7 +74,7 @@ def _not_continuous(looked: Looked, bench: Bench) -> str:
     known = [(one["jump"], one["farthest"]) for one in looked if one["jump"] is not None]
     if bench.size >= _MANY_ROWS and sum(jump for jump, _ in known) > 0.5 * sum(farthest for _, farthest in known):
         return "one fresh row moves the numbers of the output about as far as a fresh sample does"
-    return "" if widths_of(looked, 0.5) else "more than the numbers of the output differs"
+    return "more than the numbers of the output differs" if _gaps(looked) is None else ""
 
 
 EXPERIMENTS = (
@@ -98,6 +98,16 @@ EXPERIMENTS = (
 )
 
 
+def _gaps(looked: Looked) -> Any:
+    """Return how far apart the numbers are, a row for each pair in which nothing else differs; None where there are
+    few such pairs, or the number of numbers is not always the same, or none of them ever differs."""
+    found = [payload["gaps"] for payload in looked if payload["gaps"]]
+    if len({len(one) for one in found}) != 1 or len(found) * 2 < len(looked):
+        return None
+    apart = np.asarray(found, dtype=float)
+    return apart if apart.max() > 0 else None
+
+
 def widths_of(looked: Looked, target: float) -> tuple[float, ...]:
     """Return widths of a grid on which half of the target is left, as far as the pairs that were looked at can tell.
 
@@ -105,14 +115,10 @@ def widths_of(looked: Looked, target: float) -> tuple[float, ...]:
     with an offset each with 1 - prod_i (1 - min(1, |a_i - b_i| / w_i)). Empty where more than numbers differs. Widths
     are rounded up to two digits, which is what a person would type.
     """
-    found = [payload["gaps"] for payload in looked if payload["gaps"]]
-    lengths = {len(one) for one in found}
-    if len(lengths) != 1 or len(found) * 2 < len(looked):
+    apart = _gaps(looked)
+    if apart is None:
         return ()
-    apart = np.asarray(found, dtype=float)
     scale = apart.mean(axis=0)
-    if not scale.max() > 0:
-        return ()
     scale = np.maximum(scale, 0.01 * scale.max())
     numbers = max(payload["numbers"] for payload in looked)
     spread = 1 if apart.shape[1] == numbers else numbers  # where one gap stands for many numbers
