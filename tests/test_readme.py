@@ -61,7 +61,7 @@ def test_the_python_runs(folder: Path) -> None:
 
 def test_the_declared_subject_is_auditable(folder: Path, command: Command) -> None:
     (folder / "declared.py").write_text(next(text for text in PYTHON if "@auditor.subject" in text))
-    code, *said = command("check", "declared.py:rounded", cwd=folder)
+    code, *said = command("check", "declared.py:coarse_mean", cwd=folder)
     assert code == 0, said
 
 

@@ -27,7 +27,8 @@ _NAME = 60  # characters of a cell's name in a table
 _ELEMENTS = 3  # wobbling elements that have a line of their own
 _ONE_SIDED = ". The verdict uses a one-sided limit, which is closer."
 _WIDER = (
-    ". This interval is wider than the verdict needs, because it holds at every sample size; it may contain the target."
+    ". This interval is wider than the verdict needs, because it holds however many pairs are run; it may contain the "
+    "target."
 )
 # Facts about how an audit was run, which a page shows apart from what was measured.
 HOW_IT_RAN = (
