@@ -13,7 +13,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from auditor.cli.commands.list_subjects import table_of_subjects
+import auditor
+from auditor.cli.commands.list_subjects import _row, table_of_subjects
 from auditor.lookup import registered_subjects
 from auditor.report.terminal import Column, TableRows
 from auditor.subjects.subject import Subject, load_subject
@@ -100,6 +101,21 @@ def test_every_subject_is_listed_with_its_numbers(width: int) -> None:
 @cache
 def subjects() -> dict[str, Subject]:
     return {name: load_subject(target) for name, target in registered_subjects().items()}
+
+
+@auditor.subject(source="norm", size=10**6)
+def large(sample: object, r: object) -> int:
+    return 1
+
+
+@auditor.subject(source="norm", size=10**6 - 1)
+def small(sample: object, r: object) -> int:
+    return 1
+
+
+def test_from_a_million_rows_on_a_size_has_three_digits() -> None:
+    sizes = [[str(cell) for cell in _row("n", f"{__name__}:{name}")][3] for name in ("large", "small")]
+    assert sizes == ["1e+06", "999,999"]
 
 
 @pytest.mark.parametrize("width", [40, 80])
