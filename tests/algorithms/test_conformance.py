@@ -48,12 +48,12 @@ def test_what_it_declares(name: str) -> None:
     row, subject = ROWS[name], load_subject(registered_subjects()[name])
     known = {key: value for key, value in subject.settings.items() if value is not None and not callable(value)}
     assert " ".join(f"{key}={value}" for key, value in known.items()) == row.parameters
-    said = [subject.declares(one) if getattr(subject.declared, one) is not None else None for one in NUMBERS]
-    promised = subject.promised(said[0]) if subject.declared.promise else None
-    assert tuple(map(text, [*said, promised])) == row.numbers
+    declared = [subject.declares(one) if getattr(subject.declared, one) is not None else None for one in NUMBERS]
+    promised = subject.promised(declared[0]) if subject.declared.promise else None
+    assert tuple(map(text, [*declared, promised])) == row.numbers
     assert (subject.declared.expect, str(subject.source)[:40].strip()) == (row.expect, row.source)
     if promised is not None and row.expect == "pass":
-        assert promised <= said[1] * (1 + 1e-9)
+        assert promised <= declared[1] * (1 + 1e-9)
 
 
 NUMBERS = ("size", "claimed", "delta", "plain")
@@ -62,8 +62,8 @@ NUMBERS = ("size", "claimed", "delta", "plain")
 @pytest.mark.parametrize(("name", "params", "size", "claimed", "delta"), cells(SETTINGS))
 def test_what_it_declares_at_other_parameters(name: str, params: str, size: str, claimed: str, delta: str) -> None:
     subject = load_subject(name, given(params))
-    said = [subject.declares(one) if getattr(subject.declared, one) is not None else None for one in NUMBERS[:3]]
-    assert [*map(text, said)] == [size, claimed, delta]
+    declared = [subject.declares(one) if getattr(subject.declared, one) is not None else None for one in NUMBERS[:3]]
+    assert [*map(text, declared)] == [size, claimed, delta]
 
 
 # What is refused.
