@@ -35,17 +35,6 @@ def unseeded(sample: Any, r: Any) -> float:
     return scale * mean + noise
 
 
-def in_a_helper(sample: Any, r: Any) -> Any:
-    weights = [1.0, 2.0]
-    return _order(weights), sample[0]
-
-
-def _order(weights: list[float]) -> list[float]:
-    stamp = next(TICKS)  # the helper's line
-    weights.append(stamp)
-    return weights
-
-
 def changed_in_place(sample: Any, r: Any) -> list[int]:
     found: list[int] = []
     found.append(next(TICKS))  # nothing is assigned here
@@ -60,22 +49,16 @@ def fits(sample: Any, r: Any) -> float:
     return total / len(sample) + offset
 
 
-def test_a_generator_that_is_not_r_is_found() -> None:
-    found = apart(unseeded)
-    assert (found.name, found.where) == ("noise", f"{__file__}:{here('the line that is sought')}")
-    assert float(found.first) != float(found.second)
-
-
-def test_the_line_of_a_helper_is_found() -> None:
-    found = apart(in_a_helper)
-    line = here("the helper's line")
-    assert (found.name, found.where) == ("stamp", f"{__file__}:{line}")
-    assert int(found.second) == int(found.first) + 1
-
-
-def test_a_list_that_is_filled_is_found() -> None:
-    found = apart(changed_in_place)
-    assert (found.name, found.where) == ("found", f"{__file__}:{here('nothing is assigned here')}")
+@pytest.mark.parametrize(
+    ("learner", "name", "words"),
+    [(unseeded, "noise", "the line that is sought"), (changed_in_place, "found", "nothing is assigned here")],
+)
+def test_a_generator_that_is_not_r_and_a_list_that_is_filled_are_found(
+    learner: Callable[..., Any], name: str, words: str
+) -> None:
+    found = apart(learner)
+    assert (found.name, found.where) == (name, f"{__file__}:{here(words)}")
+    assert found.first != found.second
 
 
 def test_what_comes_from_the_sample_is_no_hint() -> None:
