@@ -125,8 +125,8 @@ def widths_of(looked: Looked, target: float) -> tuple[float, ...]:
     low, high = 0.0, 60.0
     for _ in range(60):
         middle = (low + high) / 2
-        kept = np.prod(1 - np.minimum(1.0, apart / (scale * 2.0**middle)), axis=1) ** spread
-        low, high = (low, middle) if 1 - kept.mean() <= target / 2 else (middle, high)
+        agreeing = np.prod(1 - np.minimum(1.0, apart / (scale * 2.0**middle)), axis=1) ** spread
+        low, high = (low, middle) if 1 - agreeing.mean() <= target / 2 else (middle, high)
     widths = scale * 2.0**high
     place = 10.0 ** (np.floor(np.log10(widths)) - 1)
     return tuple(float(width) for width in np.ceil(widths / place - 1e-6) * place)

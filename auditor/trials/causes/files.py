@@ -102,14 +102,14 @@ def files_between_runs(bench: Bench, since: float, index: int = UNUSED, journal:
             old = [path for path, when in asked.items() if when and (path in read or path not in world.written)]
             made = _made_if_missing(world, bench, index, old)
     except AuditorError:
-        pass  # a run raised, which the audit will say: what was seen until then stands
+        pass  # a run raised, which the audit reports: what was found until then stands
     finally:
         for path in ({*left} - {*written}) & ((_listed() - before) | {*world.absent}):  # new, and written in C, unheard
             with contextlib.suppress(OSError):
                 os.remove(path)
         world.put_back_files()
     where = next((use.where for use in world.uses if use.kind == FILE and use.name in left and use.where), "")
-    is_sure = difference is not None  # else only what was heard to be written and read is said to be
+    is_sure = difference is not None  # else only files that were noticed to be written and read are named
     opened = [path for path in left if path in read]
     later = (opened or left) if is_sure else [path for path in opened if path in written and not _is_cache(path)]
     only_written = _shown(path for path in written if path not in later and not _is_cache(path))

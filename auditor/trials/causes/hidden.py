@@ -21,7 +21,7 @@ from auditor.repair.mechanisms.own_frames import OwnCode
 from auditor.trials.causes.files import UNUSED
 from auditor.trials.causes.locals_trace import run_heard
 from auditor.trials.causes.outside import CLOCK, ENTROPY, FILE, OTHER, World
-from auditor.trials.causes.places import KeptState, Snapshot, StatePlace, places_of, reseed, take, token
+from auditor.trials.causes.places import SavedState, Snapshot, StatePlace, places_of, reseed, take, token
 from auditor.trials.trial import NONE_FELL, Bench, Trial, apart, run_pair
 from auditor.values import Difference
 
@@ -146,9 +146,9 @@ class _Diagnosis:
         others = [use.name for use in self._world.uses if use.kind == OTHER]
         return Hidden(notes=tuple(dict.fromkeys([*others, *stuck])))
 
-    def _candidates(self, moved: list[KeptState]) -> list[tuple[Moved, Callable[[], Any]]]:
+    def _candidates(self, moved: list[SavedState]) -> list[tuple[Moved, Callable[[], Any]]]:
         """Return what moved or was looked at, each with a function that runs with this alone let go."""
-        by_object: dict[object, list[KeptState]] = {}
+        by_object: dict[object, list[SavedState]] = {}
         for one in moved:  # one object may have several names
             by_object.setdefault(id(one.original) if one.is_in_place else one.place, []).append(one)
         found: list[tuple[Moved, Callable[[], Any]]] = [
@@ -187,7 +187,7 @@ class _Diagnosis:
         """Run with nothing held, and note what the run asks the outside for."""
         return self._run(self._index if index is None else index, 0, CLOCK, ENTROPY)
 
-    def _run_held(self, *real: str, but: Sequence[KeptState] = (), file: str | None = None, which: int = 0) -> Any:
+    def _run_held(self, *real: str, but: Sequence[SavedState] = (), file: str | None = None, which: int = 0) -> Any:
         """Run with all as it was, except for one thing."""
         self._put_back(but, file)
         return self._run(self._index, which, *real)
@@ -198,7 +198,7 @@ class _Diagnosis:
         self._runs += 1
         return self._bench.settled(output)
 
-    def _put_back(self, but: Sequence[KeptState] = (), file: str | None = None) -> None:
+    def _put_back(self, but: Sequence[SavedState] = (), file: str | None = None) -> None:
         self._snapshot.put_back(but)
         self._world.put_back_files(file)
 

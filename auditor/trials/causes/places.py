@@ -228,7 +228,7 @@ def places_of(fn: Any, params: Mapping[str, Any], own: OwnCode) -> list[StatePla
 # Keeping and putting back.
 
 
-class KeptState(msgspec.Struct):
+class SavedState(msgspec.Struct):
     """What was in one place at one moment."""
 
     place: StatePlace
@@ -260,35 +260,35 @@ class KeptState(msgspec.Struct):
 class Snapshot(msgspec.Struct):
     """What was in all places at one moment."""
 
-    kept: list[KeptState] = []
+    states: list[SavedState] = []
 
-    def moved(self) -> list[KeptState]:
-        return [one for one in self.kept if one.has_moved]
+    def moved(self) -> list[SavedState]:
+        return [one for one in self.states if one.has_moved]
 
-    def put_back(self, but: Collection[KeptState] = ()) -> None:
-        for one in self.kept:
+    def put_back(self, but: Collection[SavedState] = ()) -> None:
+        for one in self.states:
             if not any(one is other for other in but):
                 one.put_back()
 
-    def generators(self) -> Iterator[KeptState]:
-        return (one for one in self.kept if one.place.kind == "generator")
+    def generators(self) -> Iterator[SavedState]:
+        return (one for one in self.states if one.place.kind == "generator")
 
 
 def take(places: list[StatePlace]) -> Snapshot:
     return Snapshot([_keep(place) for place in places])
 
 
-def _keep(place: StatePlace) -> KeptState:
+def _keep(place: StatePlace) -> SavedState:
     value = place.read()
     if type(value) in (*_PLAIN, _CACHE):
-        return KeptState(place, token(value), value, value, True)
+        return SavedState(place, token(value), value, value, True)
     try:
         saved = state_of(value) if isinstance(value, GENERATORS) else _copied(value)
-        return KeptState(place, token(value), value, saved, True)
+        return SavedState(place, token(value), value, saved, True)
     except BaseException as error:  # what cannot be copied says so in many ways
         if is_interrupt(error):
             raise
-        return KeptState(place, token(value), value, None, False)
+        return SavedState(place, token(value), value, None, False)
 
 
 def _copied(value: Any) -> Any:
