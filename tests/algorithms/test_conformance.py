@@ -17,6 +17,7 @@ from support.requests import bench_of, inquiry_of, worked_through
 
 import auditor
 from algorithms.everyday.mean_vector import in_turn
+from auditor.cli.command_line import run
 from auditor.lookup import registered_subjects
 from auditor.questions.integrated import FINISHES
 from auditor.randomness import from_key, root_key
@@ -83,6 +84,14 @@ def test_bad_parameters_get_name_value_range_and_cure(name: str, params: str, wo
         with pytest.raises((ValueError, auditor.AuditorError)) as called:
             subject.fn(rows, from_key(root_key(0)), **private, **given(asked))
         assert words in str(called.value)
+
+
+@pytest.mark.parametrize(("name", "param"), [("r_median", "tau=0.5"), ("r_heavy_hitters", "v=0.9")])
+def test_a_bad_parameter_on_the_command_line_is_a_usage_error(
+    name: str, param: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["check", name, "--param", param]) == 2
+    assert f"{param} must be in" in " ".join(capsys.readouterr().err.split())
 
 
 def few_rows(name: str, params: dict[str, Any] | None = None, size: int = 4, seed: int = 0) -> Any:
