@@ -400,7 +400,7 @@ def test_time_and_confidence_of_all_together() -> None:
 
 
 def test_the_help_of_a_question_has_an_example_and_its_exit_codes(monkeypatch: pytest.MonkeyPatch) -> None:
-    codes = "Exit codes: 0 pass, 1 fail, 2 usage, 3 inconclusive, 4 a run failed, 130 interrupted."
+    codes = "Exit codes: 0 pass, 1 fail, 2 usage, 3 inconclusive, 4 the subject could not be audited, 130 interrupted."
     assert question.command_words("loud", "nowhere:Nobody") == (
         f"Ask the question loud of TARGET.\n\nExample: python -m auditor loud module:function\n\n{codes}"
     )

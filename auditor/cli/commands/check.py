@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from inspect import cleandoc
 from typing import Any
 
 import rich_click as click
 
-from auditor.cli.commands.question import ask_one, asking_options
+from auditor.cli.commands.question import EXIT_CODES, ask_one, asking_options
 from auditor.cli.options import TableCommand, Typed, read_typed
 from auditor.cli.prints import stdout_kept
 from auditor.cli.several import answered_together, confidence_of, settled_together, time_of
@@ -31,8 +32,6 @@ def _check(target: str, **options: Any) -> int:
     against its expectation.
 
     Example: python -m auditor check algorithms.controls:first_bit --source "bernoulli(0.5)" --rho 0.2
-
-    Exit codes: 0 pass, 1 fail, 2 usage, 3 inconclusive, 4 the subject could not be audited, 130 interrupted.
     """
     from auditor.lookup import is_package, search_here
 
@@ -47,7 +46,13 @@ def _check(target: str, **options: Any) -> int:
 
 
 _target = click.RichArgument(["target"])
-check = TableCommand("check", help=_check.__doc__, callback=_check, params=[_target], options=_options)
+check = TableCommand(
+    "check",
+    help=f"{cleandoc(_check.__doc__ or '')}\n\n{EXIT_CODES}",
+    callback=_check,
+    params=[_target],
+    options=_options,
+)
 
 
 def _check_package(package: str, typed: Typed) -> int:

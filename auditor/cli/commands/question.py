@@ -20,7 +20,7 @@ from auditor.errors import UsageError
 if TYPE_CHECKING:
     from auditor.request import Listed, Request
 
-EXIT_CODES = "Exit codes: 0 pass, 1 fail, 2 usage, 3 inconclusive, 4 a run failed, 130 interrupted."
+EXIT_CODES = "Exit codes: 0 pass, 1 fail, 2 usage, 3 inconclusive, 4 the subject could not be audited, 130 interrupted."
 
 
 def command_words(name: str, home: str) -> str:
