@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from learners import caused
 from msgspec.structs import replace
 from support.requests import bench_of
 
@@ -263,3 +264,11 @@ def test_fresh_rows_are_counted_in_a_random_order_of_their_places() -> None:
         assert (payload["rows"], payload["row"]) == (rows, 0)
         assert payload["step"] == min(30, 2 ** math.ceil(math.log2(rows)))
     assert "rows" not in (units.fresh_rows(bench_of(lambda sample, r: 0, "norm", size=30), 0, {}).payload or {})
+
+
+def test_noise_shows_only_where_running_again_without_it_does_not() -> None:
+    private = count()
+    for fn, shows in ((caused.residuals, True), (lambda sample, r: next(private), False)):
+        payload: Any = units.beyond_noise(bench_of(fn, "norm", size=20), 0, {}).payload
+        assert (payload["shows"], payload["path"]) == (shows, "output" if shows else None)
+        assert payload["again"] == (None if shows else "output")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,15 @@ from auditor.errors import SubjectError, UsageError
 from auditor.flow.plan import MAX_PAIRS, Plan
 from auditor.flow.verdict import Tally
 from auditor.questions.explain import words
-from auditor.questions.explain.answer import answer_of
+from auditor.questions.explain.answer import (
+    Cause,
+    ExperimentRow,
+    ExplainAnswer,
+    FreshRows,
+    Growth,
+    LocalValue,
+    answer_of,
+)
 from auditor.questions.explain.conclusion import causes_of
 from auditor.questions.explain.evidence import ExperimentCounts
 from auditor.questions.explain.experiments import EXPERIMENTS
@@ -330,6 +339,12 @@ def test_what_does_not_fit_is_not_run_with_the_reason(name: str) -> None:
     assert (bool(found), reason in found) == (bool(reason), True)
 
 
+@pytest.mark.parametrize(("rows", "fits"), [(7, False), (8, True)])
+def test_a_data_set_has_a_quarter_from_eight_rows_on(rows: int, fits: bool) -> None:
+    bench = bench_of(caused.raw_mean, np.arange(1.0 * rows), resample="bootstrap")
+    assert (EXPERIMENTS[-1].why_not([], bench) == "") == fits
+
+
 @pytest.mark.parametrize(("distinct", "fits"), [(4, False), (5, True)])
 def test_a_number_is_continuous_if_more_than_half_of_the_outputs_have_their_own(distinct: int, fits: bool) -> None:
     looked = [{**TRAITS, "gaps": [0.1], "values": [min(index, distinct - 1)]} for index in range(8)]
@@ -411,6 +426,13 @@ SAID: dict[str, tuple[dict[str, Any], str, str]] = {  # what was counted, the he
         "The answer depends on the order of the rows. The same rows in another order gave another output in 2 of 8 "
         "samples, but only in last digits. 15 of 20 pairs differ; with the rows sorted, 1 does.",
     ),
+    "continuous": (
+        {"before": 20, "after": 1},
+        "No two runs agreed, because the answer is a raw number with all its digits (continuous). Rounded to a shared "
+        "random grid, 19 of 20 pairs agree.",
+        "The answer is a raw number with all its digits. 20 of 20 pairs differ; rounded to a shared random grid, 1 "
+        "does.",
+    ),
     "desync": (
         {"before": 20, "drawn": [3, 3, "calls"], "where": "fit.py:7"},
         "No two runs agreed, because the two runs draw from r out of step (desync). With the draws from r kept in "
@@ -449,6 +471,13 @@ def test_a_cause_is_said_in_plain_sentences(kind: str) -> None:
 
 def test_every_kind_has_its_words() -> None:
     assert [*words.WORDS] == [one.kind for one in EXPERIMENTS]
+
+
+def test_several_numbers_are_raw_numbers() -> None:
+    inquiry = begun(pairs="1" * 30)
+    inquiry.looked[7]["numbers"] = 2
+    counts(inquiry, "continuous")
+    assert "because the answer has raw numbers with all their digits (continuous)." in inquiry.verdict().reason
 
 
 def test_other_causes_are_listed_after_the_main_one() -> None:
@@ -553,21 +582,57 @@ def test_a_data_set_compares_a_quarter_of_its_rows_with_all() -> None:
     assert one.first_gone == 5
 
 
-def test_the_table_has_zeros_and_a_picture_needs_no_target() -> None:
+def reported(*rows: dict[str, Any], **fields: Any) -> Any:
+    """The record of an explanation in which these experiments were made."""
     import auditor
 
     record = auditor.ask("explain", caused.threshold_from_r, "norm", size=9, rho=0.9, pairs=16)
-    record = replace(record, mismatches=0, target=None)
-    kinds = (("labels", "not shown", 1), ("desync", "cause", 3), ("row-order", "cause", 0))
-    first, *_ = answer_of(record).experiments
-    rows = [
-        replace(first, kind=kind, state=state, pairs=10, after=after, estimate=after / 10)
-        for kind, state, after in kinds
+    answer = answer_of(record)
+    first = replace(answer.experiments[0], pairs=10, note="")
+    return replace(record, answer=replace(answer, experiments=[replace(first, **row) for row in rows], **fields))
+
+
+@pytest.mark.usefixtures("no_other_process")
+def test_a_report_has_the_causes_the_table_and_the_notes() -> None:
+    named: dict[str, Any] = {"before": 1.0, "after": 0.0, "cure": "Sort", "replay": "run it"}
+    record = reported(
+        {"kind": "labels", "state": "not shown", "note": "Some moved"},
+        {"kind": "desync", "state": "not run", "note": "there is none", "pairs": 0},
+        {"kind": "row-order", "state": "cause"},
+        causes=[
+            Cause(kind="row-order", message="Rows.", where="output", **named),
+            Cause(kind="desync", message="At a.py:1.", where="a.py:1", **{**named, "cure": None, "replay": None}),
+        ],
+        fresh_rows=FreshRows(median=2, of=9, pairs=5, pair=1, row=3),
+        local_value=LocalValue("a.py:2", "x", "1", "2"),
+    )
+    first, command, second, table, notes, not_run = words.explain_parts(record)
+    assert first.text == "1. row-order: Rows.\n   where: output\n   what to do: Sort"
+    assert command.command == "run it"
+    assert second.text == "2. desync: At a.py:1."
+    assert [row[0] for row in table.rows] == ["as it is", "without row-order *", "without labels"]
+    assert notes.text.splitlines() == [
+        "labels: Some moved.",
+        "Replacing 2 of 9 rows by fresh ones changes the answer (median of pairs); in pair 1 it turns at row 3.",
+        "The first local value that differs although what its line reads does not is x at a.py:2: 1 and 2.",
     ]
-    answer = replace(answer_of(record), experiments=rows)
-    (_, mismatches, pairs, *_), *lines = words.lines(record, answer)
+    assert not_run.text == "Not run: desync (there is none)."
+    assert not [*words.explain_parts(replace(record, verdict="error", pairs=0))][3:]
+
+
+@pytest.mark.usefixtures("no_other_process")
+def test_the_table_has_zeros_and_a_picture_needs_no_target() -> None:
+    kinds = (("labels", "not shown", 1), ("desync", "cause", 3), ("row-order", "cause", 0))
+    rows = [{"kind": kind, "state": state, "after": after, "estimate": after / 10} for kind, state, after in kinds]
+    record = replace(reported(*rows), mismatches=0, target=None)
+    (_, mismatches, pairs, *_), *lines = words.lines(record, answer_of(record))
     assert (mismatches, pairs) == (0, record.pairs)
     assert [one[0] for one in lines] == ["without row-order", "without desync", "without labels"]
-    bars = dict(words.bars_of(replace(record, answer=answer)))
+    bars = dict(words.bars_of(record))
     assert {bar.target for bar in bars.values()} == {0.0}
     assert [bar.verdict for bar in bars.values()] == ["fail", "pass", "pass", "inconclusive"]
+
+
+def test_answers_are_made_by_name() -> None:
+    for kind in (Cause, ExperimentRow, FreshRows, Growth, ExplainAnswer):
+        assert {one.kind for one in signature(kind).parameters.values()} == {Parameter.KEYWORD_ONLY}
