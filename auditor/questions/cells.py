@@ -35,6 +35,7 @@ from auditor.trials.trial import Bench, Trial
 
 METHODS = {"anytime": "odds-ratio mixture confidence sequence", "fixed": "Clopper-Pearson"}
 _LEMMA_A5 = ("rho", "churn")  # the questions of which Lemma A.5 says that sharing private randomness cannot be worse
+_UNSHARED, _SHARED = 0, 1  # the cells of an audit with private randomness of both kinds
 _FIRST = 8  # trials that each of several cells gets before any is preferred
 _SHARE = 8  # a later block is 1/8 of the trials that its cell has had
 _OF_ONE_CELL = ("inaccurate", "rho by finishes")  # measures that say nothing of several cells together
@@ -436,8 +437,11 @@ class UnsharedAndShared(InquiryBase):
         return replace(unshared, rows=rows, findings=findings)
 
     def _compared(self, unshared: CellRow, shared: CellRow) -> Finding:
-        """Compare by the two verdicts, which hold together, or by the two intervals, which do so too."""
-        if (is_worse := self._is_above(1, 0)) or shared.low > unshared.high:
+        """Say whether sharing makes rho larger, which Lemma A.5 rules out, by the two verdicts or the two intervals.
+
+        Both verdicts hold together with the confidence, and so do both intervals.
+        """
+        if (is_worse := self._is_above(_SHARED, _UNSHARED)) or shared.low > unshared.high:
             what, target = "the mean churn" if self.plan.gates == "churn" else "rho", exact(self.plan.target or 0.0)
             limits = f"above {target} shared and at most that unshared"
             if not is_worse:
@@ -446,7 +450,7 @@ class UnsharedAndShared(InquiryBase):
             cause = "the subject is no function of (sample, r, private), or this is one of the audits that err"
             ruled_out = f"{what} is {limits} ({sure(self.confidence)}), which Lemma A.5 rules out: {cause}"
             return Finding("private", "error", ruled_out)
-        if self._is_above(0, 1) or shared.high < unshared.low:
+        if self._is_above(_UNSHARED, _SHARED) or shared.high < unshared.low:
             return Finding("private", "info", "sharing the private randomness makes this subject more reproducible")
         return Finding("private", "info", "as Lemma A.5 says, sharing the private randomness is not seen to be worse")
 

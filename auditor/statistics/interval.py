@@ -145,7 +145,7 @@ class MeanEvidence:
     def __init__(self) -> None:
         self.n = 0
         self.total = 0.0
-        self._down, self._up = np.zeros(len(TILTS)), np.zeros(len(TILTS))
+        self._down, self._up = np.zeros(len(TILTS)), np.zeros(len(TILTS))  # log wealth of bets on smaller, larger means
         self._log_none = self._log_all = 0.0  # log prod (1 - x), log prod x: the bets at the extreme tilts
 
     def add(self, x: float) -> None:
@@ -156,7 +156,7 @@ class MeanEvidence:
         self._log_all += math.log(x) if x > 0 else -math.inf
 
     def continued(self, n: int) -> MeanEvidence:
-        """Return what the evidence would be after n values, if all came as these did."""
+        """Return the evidence after n values in all, if further values had the proportions of those so far."""
         more, factor = MeanEvidence(), n / self.n
         more.n, more.total = n, factor * self.total
         more._down, more._up = factor * self._down, factor * self._up

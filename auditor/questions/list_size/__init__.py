@@ -117,5 +117,5 @@ def _check_decidable(plan: Plan, option: str) -> None:
 
 
 def _least(plan: Plan, budget: int, design: str) -> int:
-    """Return the runs after which it passes if none is outside, with this budget."""
+    """Return the runs that a pass takes: those that name the list, and the fewest after that if all are on it."""
     return plan.named + least_pairs(plan.target or 0.0, plan.alpha, design, budget)

@@ -192,8 +192,10 @@ class PriceInquiry(CountsCells):
         return False
 
     def failed(self, cell: int, error: AuditorError) -> None:
-        """Take a size at which the subject does not run for one that will not do. The first must run, and one that ran
-        must go on."""
+        """Count a size at which the subject does not run as too small.
+
+        The error is raised if it is the first size, or if pairs of this size have already run.
+        """
         one = self.counted[cell]
         if one.tally.pairs:
             error.args = (f"at {one.cell.size:,} rows: {error}",)

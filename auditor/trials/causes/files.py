@@ -40,10 +40,10 @@ _CODE = (".py", ".pyc", ".pyi", ".so", ".pyd", ".dylib")
 _SYSTEM = ("/usr/", "/etc/", "/lib/", "/lib64/", "/bin/", "/var/lib/", "/System/", "/Library/")
 _PARTS = ("lib", "share", "etc", "bin")
 _OF_PYTHON = tuple(os.path.join(home, part, "") for home in (sys.prefix, sys.base_prefix) for part in _PARTS)
-_CACHES = {"__pycache__", ".cache", "Caches", "matplotlib", ".matplotlib", "fontconfig", ".fontconfig"}
-_CACHE_FILES = (".nbi", ".nbc")  # numba's
-_CACHE_NAMES = ("joblib_memmapping_folder_",)  # folders in which joblib hands arrays to its workers
-_CACHE_FOLDERS = ("XDG_CACHE_HOME", "MPLCONFIGDIR", "NUMBA_CACHE_DIR", "JOBLIB_TEMP_FOLDER")
+_CACHE_FOLDERS = {"__pycache__", ".cache", "Caches", "matplotlib", ".matplotlib", "fontconfig", ".fontconfig"}
+_CACHE_SUFFIXES = (".nbi", ".nbc")  # numba's
+_CACHE_PREFIXES = ("joblib_memmapping_folder_",)  # of folders in which joblib hands arrays to its workers
+_CACHE_VARIABLES = ("XDG_CACHE_HOME", "MPLCONFIGDIR", "NUMBA_CACHE_DIR", "JOBLIB_TEMP_FOLDER")  # that name a folder
 _TEMPORARY = re.compile(r"tmp[a-z0-9_]{8}(?![a-z0-9_])")  # what tempfile makes up: another name in each run
 
 
@@ -222,13 +222,13 @@ def _is_librarys(path: str) -> bool:
 
 
 def _is_cache(path: str) -> bool:
-    """True for the bytecode and the caches that libraries keep for themselves."""
-    folders = [os.path.abspath(os.environ[name]) + os.sep for name in _CACHE_FOLDERS if os.environ.get(name)]
+    """True if an absolute path is bytecode or in a cache that a library keeps for itself."""
+    folders = [os.path.abspath(os.environ[name]) + os.sep for name in _CACHE_VARIABLES if os.environ.get(name)]
     parts = path.split(os.sep)[:-1]
-    if any(part.startswith(_CACHE_NAMES) for part in parts):
+    if any(part.startswith(_CACHE_PREFIXES) for part in parts):
         return True
-    in_cache = not _CACHES.isdisjoint(parts) or path.startswith(tuple(folders))
-    return in_cache or path.endswith(_CACHE_FILES)
+    in_cache = not _CACHE_FOLDERS.isdisjoint(parts) or path.startswith(tuple(folders))
+    return in_cache or path.endswith(_CACHE_SUFFIXES)
 
 
 def _shown(paths: Iterable[str]) -> tuple[str, ...]:
