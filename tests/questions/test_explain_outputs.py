@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import count
 from typing import Any
 
@@ -272,3 +273,19 @@ def test_noise_shows_only_where_running_again_without_it_does_not() -> None:
         payload: Any = units.beyond_noise(bench_of(fn, "norm", size=20), 0, {}).payload
         assert (payload["shows"], payload["path"]) == (shows, "output" if shows else None)
         assert payload["again"] == (None if shows else "output")
+
+
+@pytest.mark.parametrize(
+    ("fn", "differs", "close"),
+    [
+        (lambda sample, r: sum(sample.tolist()), True, True),
+        (lambda sample, r: float(sample[0]), True, False),
+        (lambda sample, r: 0, False, False),
+    ],
+)
+def test_the_same_rows_in_another_order_differ_in_last_digits_or_more(
+    fn: Callable[..., Any], differs: bool, close: bool
+) -> None:
+    trials = [units.other_order(bench_of(fn, "norm", size=200), index, {}) for index in range(4)]
+    assert any(trial.difference is not None for trial in trials) is differs
+    assert {(trial.payload or {})["close"] for trial in trials if trial.difference or not differs} == {close}

@@ -596,7 +596,7 @@ def reported(*rows: dict[str, Any], **fields: Any) -> Any:
 def test_a_report_has_the_causes_the_table_and_the_notes() -> None:
     named: dict[str, Any] = {"before": 1.0, "after": 0.0, "cure": "Sort", "replay": "run it"}
     record = reported(
-        {"kind": "labels", "state": "not shown", "note": "Some moved"},
+        {"kind": "labels", "state": "not shown", "note": "Some moved", "after": 10, "estimate": 1.0},
         {"kind": "desync", "state": "not run", "note": "there is none", "pairs": 0},
         {"kind": "row-order", "state": "cause"},
         causes=[
@@ -611,6 +611,7 @@ def test_a_report_has_the_causes_the_table_and_the_notes() -> None:
     assert command.command == "run it"
     assert second.text == "2. desync: At a.py:1."
     assert [row[0] for row in table.rows] == ["as it is", "without row-order *", "without labels"]
+    assert [row[-1] for row in table.rows[1:]] == ["0", 18 * "━"]
     assert notes.text.splitlines() == [
         "labels: Some moved.",
         "Replacing 2 of 9 rows by fresh ones changes the answer (median of pairs); in pair 1 it turns at row 3.",

@@ -85,7 +85,7 @@ def with_noise(sample: Any, key: Key) -> Any:
     if isinstance(sample, tuple):
         return tuple(with_noise(part, key.child(place)) for place, part in enumerate(sample))
     if isinstance(sample, dict):
-        return dict(zip(sample, with_noise(tuple(sample.values()), key), strict=True))
+        return {name: with_noise(part, key.child(place)) for place, (name, part) in enumerate(sample.items())}
     if not has_floats(sample):
         return sample
     if not hasattr(sample, "iloc"):
