@@ -90,6 +90,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     for_: Annotated[float | str | None, option("Start no new run after this time: 90s, 5m, 1h.", "DURATION", RUN)] = (
         None
     )
+    second_process: Annotated[
+        bool, option("Run pair 0 once more in a second process, with another hash seed.", None, None)
+    ] = True
 
 
 class OverCells(Options, frozen=True, kw_only=True):

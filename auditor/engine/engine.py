@@ -46,6 +46,7 @@ class RunOptions(msgspec.Struct, frozen=True):
     begins: bool = False  # where there is nothing to resume, as with several audits of which some had not begun
     log: str | None = None  # the file that takes what a subject prints in a worker
     for_: float | None = None  # seconds after which no work is handed out
+    second_process: bool = True  # whether the preflight asks one
 
     @property
     def ahead(self) -> int:
@@ -69,6 +70,7 @@ def make_run_options(
     ledger: object = None,
     resume: bool = False,
     for_: float | str | None = None,
+    second_process: bool = True,
     log: str | None = None,
 ) -> RunOptions:
     """Return the options after checking them; BadValue or UsageError with the cure where they cannot be used."""
@@ -89,10 +91,21 @@ def make_run_options(
         raise BadValue("ledger", ledger, "must be the path of a file, e.g. audit.sqlite")
     file = None if ledger is None else os.path.abspath(ledger)
     seconds = read_duration("for", for_)
-    return RunOptions(jobs, timeout, read_memory(memory), on_error, cluster, file, resume, log=log, for_=seconds)
+    return RunOptions(
+        jobs,
+        timeout,
+        read_memory(memory),
+        on_error,
+        cluster,
+        file,
+        resume,
+        log=log,
+        for_=seconds,
+        second_process=second_process,
+    )
 
 
-RUN_OPTIONS = ("jobs", "timeout", "memory", "on_error", "cluster", "ledger", "resume", "for_")
+RUN_OPTIONS = ("jobs", "timeout", "memory", "on_error", "cluster", "ledger", "resume", "for_", "second_process")
 
 
 class Engine(Protocol):

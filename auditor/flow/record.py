@@ -99,7 +99,7 @@ class Preflight(msgspec.Struct, frozen=True):
     """Runs made before the audit to see whether the subject is a function of (sample, r) at all."""
 
     runs: int
-    second_process: str  # "same", or "skipped: why"
+    second_process: str  # "same", or "skipped: why"; "skipped: switched off" if the user wanted none
     changes_sample: bool
 
 

@@ -58,6 +58,11 @@ def ask(question: str, subject: str | Callable[..., Any], source: object = None,
     fn(rng, size), a frozen scipy.stats distribution, rows, or a list of several of these; what is not given is taken
     from the subject's declarations. `jobs` is 1 unless given (None: chosen from the time one run takes). Raises
     UsageError where nothing can be run; a subject that fails on the way gives a record that says so.
+
+    Python alone has `second_process`. Pair 0 is run once more in a second process, with another hash seed and its runs
+    in the other order, unless it is False. That saves the process, and gives up noticing hidden state that only another
+    process or another hash seed shows: the order of a set, hash(), what earlier runs left behind, files that a run
+    writes for a later one. A ledger then does not know which files the runs read. The record says that it was skipped.
     """
     return answer(make_request(question, subject, source, {"jobs": 1, **keywords}))
 
@@ -229,7 +234,9 @@ class Run(msgspec.Struct):
         first, plan, options = self.inquiry.cells[0], self.inquiry.plan, self.options
         other = None
         if first.looks:
-            other = stack.enter_context(SecondProcess(first, timeout=options.timeout, memory=options.memory))
+            wanted = options.second_process
+            other = SecondProcess(first, timeout=options.timeout, memory=options.memory, wanted=wanted)
+            stack.enter_context(other)
         bench = self._bench(0)
         try:
             self.case = case_of(first, bench.source, on_error=options.on_error, memory=options.memory)

@@ -24,7 +24,7 @@ from auditor.sources.sample import Sample, copied
 from auditor.subjects.estimators import Fit, fresh_copy, seeds_of, unlisted
 from auditor.subjects.views import fitted_attributes
 from auditor.trials.fresh_rows import same_samples
-from auditor.trials.second_process import SecondProcess
+from auditor.trials.second_process import SWITCHED_OFF, SecondProcess
 from auditor.trials.trial import Bench, NoOutput, judge
 from auditor.values import describe, fingerprint, first_difference, same
 
@@ -152,7 +152,7 @@ def conclude(bench: Bench, found: Look, other: SecondProcess | None) -> Checked:
         tuple(_warnings(bench, found, second if other else "", files)),
         found.source_shares,
         always,
-        notes=tuple(_notes(bench, found)),
+        notes=tuple(_notes(bench, found, second)),
         same_samples=found.same_samples,
     )
 
@@ -173,7 +173,7 @@ def _warnings(bench: Bench, found: Look, second: str, files: Files | None) -> It
         shown = ", ".join(other[:_PLACES]) + (" and more" if len(other) > _PLACES else "")
         words = "two fits on the same sample with the same r differ in"
         yield "unseen", f"{words} {shown}; the view {bench.view.name} does not look there"
-    if second.startswith("skipped"):
+    if second.startswith("skipped") and second != SWITCHED_OFF:
         yield "second-process", f"{second}; what a run keeps for later runs may have gone unnoticed"
     if found.changes_sample:
         yield "changes-sample", "the subject changes its sample in place; each run gets a copy of its own"
@@ -187,9 +187,11 @@ def _warnings(bench: Bench, found: Look, second: str, files: Files | None) -> It
         yield "files", f"opened for writing by a run, and read by no later one: {', '.join(files.written)}"
 
 
-def _notes(bench: Bench, found: Look) -> Iterator[tuple[str, str]]:
-    """Yield (kind, message) for what is worth knowing of an estimator, and no reason for a warning."""
+def _notes(bench: Bench, found: Look, second: str) -> Iterator[tuple[str, str]]:
+    """Yield (kind, message) for what is worth knowing, and no reason for a warning."""
     name, fit = bench.subject.name, bench.subject.fn
+    if second == SWITCHED_OFF:
+        yield "second-process", f"{second}; what only another process or another hash seed shows goes unnoticed"
     if times := dict.fromkeys(place.partition("[")[0] for place in found.unseen if _is_time(place)):
         yield "unseen", f"it keeps times, in {' and '.join(times)}; the view {bench.view.name} does not look there"
     if not found.random:

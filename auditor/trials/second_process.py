@@ -29,18 +29,24 @@ _START = 60.0  # seconds that a second process may take to start and to load
 _SLOWER = 20  # times what a run takes here
 _SHOWN = 200  # characters of what it raised
 _PAIR_0 = dumps({"ask": "run", "index": 0, "after": True}).encode()
+SWITCHED_OFF = "skipped: switched off"  # what `compare` says where the user wants none
 learnt: set[str] = set()  # libraries that a second process had to load: the next ones find them loaded
 
 
 class SecondProcess:
     """A second opinion on pair 0 under way; a context manager that leaves no process behind."""
 
-    def __init__(self, cell: Cell, *, timeout: float | None = None, memory: int | None = None) -> None:
+    def __init__(
+        self, cell: Cell, *, timeout: float | None = None, memory: int | None = None, wanted: bool = True
+    ) -> None:
         self._timeout, self._asked = timeout, monotonic()
         self._since = file_clock()
         self._request: ServerRequest | None = None
         self._found: dict[str, Any] = {}
         self._trouble = ""
+        if not wanted:
+            self._trouble = SWITCHED_OFF.removeprefix("skipped: ")
+            return
         try:
             head, packed = _messages(cell, memory)
             self._request = server().ask(dumps(sorted(learnt)).encode(), head, packed, _PAIR_0)

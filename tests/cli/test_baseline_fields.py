@@ -86,6 +86,7 @@ ELSEWHERE = {
     "timeout": "a run that takes longer ends the audit, and nothing is counted",
     "ledger": "where trials are kept",
     "resume": "that it goes on",
+    "second_process": "for Python alone, and what a pair shows is the same",
 }
 
 

@@ -82,6 +82,7 @@ def test_the_options_choose_the_question_and_asking_by_name_gives_the_same(
         ),
         (lambda: auditor.ask("curve", constant, draw, vary="size=3,5", worst="no"), "worst='no' must be True or False"),
         (lambda: auditor.ask("rho", constant, draw, size=5, family=0), "family=0 must be an integer of at least 1"),
+        (lambda: auditor.audit(constant, draw, size=5, second_process=0), "second_process=0 must be True or False"),
         (lambda: auditor.ask(3, constant, draw), "there is no question 3: there are churn"),
         (lambda: auditor.ask("rho", constant, draw, params=3), "params=3 must be names with their values"),
         (lambda: auditor.ask("rho", constant, draw, params=None), "params=None must be names with their values"),
@@ -127,7 +128,7 @@ def test_in_python_one_process_runs_it_unless_more_are_asked_for() -> None:
 
 def test_every_option_of_check_has_words_and_a_heading_or_is_for_python_alone() -> None:
     table = check_table()
-    assert {name for name, one in table.items() if one.group is None} == {"family", "baseline"}
+    assert {name for name, one in table.items() if one.group is None} == {"family", "baseline", "second_process"}
     assert all(one.words and one.group in GROUPS for one in table.values() if one.group)
     for name in ("curve", "price", "reuse"):
         assert {"jobs", "ledger", "resume", "cluster"} <= set(find_question(name).Options.__struct_fields__)

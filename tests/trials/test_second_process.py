@@ -61,6 +61,30 @@ def test_what_cannot_be_sent_is_said() -> None:
     assert found.startswith("skipped: it cannot be sent to another process (TypeError: cannot pickle")
 
 
+def test_switched_off_it_is_not_started_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What only another process shows then passes, and the record says what was not looked at."""
+    here = os.getpid()
+
+    def learner(sample: Any, r: Any) -> bool:
+        return os.getpid() == here
+
+    assert auditor.audit(learner, "uniform", size=3).verdict == "error"
+    monkeypatch.delattr(second_process, "server")
+    record = auditor.audit(learner, "uniform", size=3, second_process=False)
+    assert record.preflight is not None
+    assert (record.verdict, record.preflight.second_process) == ("pass", "skipped: switched off")
+    (told,) = [one for one in record.findings if one.kind == "second-process"]
+    assert told.severity == "info"
+    assert told.message == "skipped: switched off; what only another process or another hash seed shows goes unnoticed"
+
+
+def test_several_sources_say_once_that_it_is_switched_off() -> None:
+    record = auditor.audit(lambda sample, r: 42, ["uniform", "norm"], size=3, second_process=False)
+    assert [one.kind for one in record.findings].count("second-process") == 1
+    with pytest.raises(AssertionError, match="info second-process"):
+        auditor.assert_reproducible(lambda sample, r: sample[0], "uniform", size=3, second_process=False)
+
+
 def flood() -> None:
     block = b"x" * 2**20
     for _ in range(200):
