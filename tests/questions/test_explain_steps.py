@@ -487,6 +487,14 @@ def test_other_causes_are_listed_after_the_main_one() -> None:
     assert inquiry.verdict().reason.endswith(" agree. Also shown: row-order.")
 
 
+def test_causes_that_explain_as_much_are_in_the_order_of_how_particular_they_are() -> None:
+    inquiry = begun(pairs="1" * 30)
+    order = ["desync", "labels", "output-order", "row-order", "rounding-noise", "continuous", "too-little-data"]
+    for kind in [*sorted(order), "r-unused", "threads"]:
+        counts(inquiry, kind, twice=40, twice_outcomes=Changed(before=40))
+    assert [one.kind for one in causes_of(inquiry)] == ["threads", *order, "r-unused"]
+
+
 @pytest.mark.parametrize(
     ("widths", "values", "cure"),
     [

@@ -19,6 +19,15 @@ from auditor.statistics.interval import two_sided
 if TYPE_CHECKING:
     from auditor.questions.explain.inquiry import ExplainInquiry
 
+_PARTICULAR = (  # the most particular first
+    "desync",
+    "labels",
+    "output-order",
+    "row-order",
+    "rounding-noise",
+    "continuous",
+    "too-little-data",
+)
 _AS_MUCH = 0.1  # two causes explain as much as each other if their shares of rho differ by no more than this
 
 
@@ -35,7 +44,7 @@ def causes_of(inquiry: ExplainInquiry) -> list[ExperimentCounts]:
     while others:
         best = max(one.explains() for one in others)
         near = [one for one in others if one.explains() >= best - _AS_MUCH]
-        ordered.append(min(near, key=lambda one: one.experiment.rank))
+        ordered.append(min(near, key=lambda one: _PARTICULAR.index(one.kind)))
         others.remove(ordered[-1])
     return [*faults, *ordered, *(one for one in shown if one.kind == "r-unused")]
 

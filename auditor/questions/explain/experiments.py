@@ -26,14 +26,12 @@ class Experiment(msgspec.Struct, frozen=True):
 
     `changed` is a trial with the cause taken away, with its sham; None where the pair as it is shows that too. `twice`
     runs one sample twice. A cause that `must_not_matter` is a fault wherever it has any effect: one sample proves
-    hidden state, and the hash seed and threads must have an effect more often than their sham. Of causes that explain
-    as much as each other the one of lower `rank` is named first: it is the more particular one.
+    hidden state, and the hash seed and threads must have an effect more often than their sham.
     """
 
     kind: str
     changed: Unit | None = None
     twice: Unit | None = None
-    rank: int = 0
     must_not_matter: bool = False
     samples: int = 8  # that are run twice, where that is all there is to see
     why_not: Callable[[Looked, Bench], str] = lambda looked, bench: ""  # why it does not fit; "" if it does
@@ -85,16 +83,15 @@ EXPERIMENTS = (
         "row-order",
         units.sorted_rows,
         units.other_order,
-        rank=4,
         why_not=_unless(all, "rows", "the samples have no rows that could be in another order"),
     ),
-    Experiment("rounding-noise", units.beyond_noise, rank=5, why_not=_no_floats),
-    Experiment("desync", units.in_step, rank=1, why_not=lambda looked, bench: why_unkeyed(bench) or ""),
-    Experiment("continuous", rank=6, why_not=_not_continuous),
-    Experiment("labels", rank=2, why_not=_unless(any, "labels", "the output has no labels that occur more than once")),
-    Experiment("output-order", rank=3, why_not=_unless(any, "order", "the output has no list of different things")),
+    Experiment("rounding-noise", units.beyond_noise, why_not=_no_floats),
+    Experiment("desync", units.in_step, why_not=lambda looked, bench: why_unkeyed(bench) or ""),
+    Experiment("continuous", why_not=_not_continuous),
+    Experiment("labels", why_not=_unless(any, "labels", "the output has no labels that occur more than once")),
+    Experiment("output-order", why_not=_unless(any, "order", "the output has no list of different things")),
     Experiment("r-unused", units.r_of_its_own, units.other_r),
-    Experiment("too-little-data", units.other_size, rank=7, why_not=_no_more_rows),
+    Experiment("too-little-data", units.other_size, why_not=_no_more_rows),
 )
 
 
