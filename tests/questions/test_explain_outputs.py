@@ -260,7 +260,7 @@ def test_fresh_rows_are_counted_in_a_random_order_of_their_places() -> None:
     bench = bench_of(lambda sample, r: float(sample[0]), "norm", size=30)
     for index in range(4):
         order = from_key(bench.keys.probe.child("places", index)).permutation(30).tolist()
-        payload: Any = units.fresh_rows(bench, index, {}).payload
+        payload: Any = units.fresh_rows(bench, index, {1: "the other run ended its process"}).payload
         rows = 1 + order.index(0)
         assert (payload["rows"], payload["row"]) == (rows, 0)
         assert payload["step"] == min(30, 2 ** math.ceil(math.log2(rows)))

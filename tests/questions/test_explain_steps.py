@@ -234,6 +234,7 @@ def test_a_run_that_ends_its_process_is_not_tried_again(unit: Unit) -> None:
     called = []
     found = unit(bench_of(lambda sample, r: called.append(1), "norm", size=2), 0, {0: "it ended its process"})
     assert (found.difference, called) == (None, [])
+    assert (found.seconds, (found.payload or {})["runs"]) == (0.0, 0)
 
 
 # When an experiment ends, and when a cause is named.
