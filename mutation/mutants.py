@@ -71,7 +71,7 @@ def mutated(module: str, operator: str, occurrence: int) -> str:
 
 def changes_anything(module: str, operator: str, occurrence: int) -> bool:
     """Python at all, and nothing that no test could tell: annotations and what is imported for them, `*` between
-    parameters, slots, a cache left out."""
+    parameters, slots, a cache left out, and the `strict` of a zip, which asserts what the code around it makes true."""
     try:
         after = ast.parse(mutated(module, operator, occurrence))
     except (SyntaxError, AttributeError):  # cosmic-ray cannot replace a dotted name in a tuple of exceptions
@@ -96,7 +96,7 @@ def _behaviour(tree: ast.Module) -> str:
             node.annotation = None
         elif isinstance(node, ast.AnnAssign):
             node.annotation = ast.Constant(None)
-        elif isinstance(node, ast.keyword) and node.arg == "slots":
+        elif isinstance(node, ast.keyword) and node.arg in ("slots", "strict"):
             node.value = ast.Constant(None)
         elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             node.test = ast.Constant(None)
