@@ -72,7 +72,7 @@ def test_excuses_are_few_and_give_their_reason() -> None:
     assert sum(len(one["becomes"]) for one in listed) <= 120
     for one in listed:
         assert set(one) == {"module", "line", "becomes", "reason"}, one
-        assert (ROOT / one["module"]).exists(), one
+        assert one["line"] in map(str.strip, (ROOT / one["module"]).read_text().splitlines()), one
         assert one["becomes"], one
         assert all(text != one["line"] for text in one["becomes"]), one
         assert len(one["reason"]) > 10, one
