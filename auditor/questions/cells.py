@@ -35,6 +35,7 @@ from auditor.trials.trial import Bench, Trial
 
 METHODS = {"anytime": "odds-ratio mixture confidence sequence", "fixed": "Clopper-Pearson"}
 _LEMMA_A5 = ("rho", "churn")  # the questions of which Lemma A.5 says that sharing private randomness cannot be worse
+ONLY = 0  # the number of the cell in an inquiry into one
 _UNSHARED, _SHARED = 0, 1  # the cells of an audit with private randomness of both kinds
 _FIRST = 8  # trials that each of several cells gets before any is preferred
 _SHARE = 8  # a later block is 1/8 of the trials that its cell has had
@@ -131,7 +132,7 @@ class OneCell(InquiryBase, ABC):
 
     def next(self) -> Sequence[Work]:
         done = self.tally.pairs
-        return () if self.decided or done >= self.plan.budget else (Work(0, range(done, self.plan.budget)),)
+        return () if self.decided or done >= self.plan.budget else (Work(ONLY, range(done, self.plan.budget)),)
 
     @abstractmethod
     def add(self, cell: int, trial: Trial) -> bool: ...
@@ -231,6 +232,7 @@ class EveryCell(InquiryBase):
     """
 
     leaves: list[OneCell]
+    first: OneCell = field(init=False)  # stands for all in what they have in common
     plan: Plan = field(init=False)
     cells: Sequence[Cell] = field(init=False)
     states: list[str] = field(init=False)  # of each cell: "pass", "fail" or "inconclusive"
@@ -239,22 +241,22 @@ class EveryCell(InquiryBase):
     _done: list[int] = field(init=False)  # trials of each cell
 
     def __post_init__(self) -> None:
-        count, each = len(self.leaves), self.leaves[0].plan
-        self.plan = replace(each, budget=each.budget * count)
+        self.first, count = next(iter(self.leaves)), len(self.leaves)
+        self.plan = replace(self.first.plan, budget=self._each_budget * count)
         self.cells = [leaf.cell for leaf in self.leaves]
         self.states, self._done = ["inconclusive"] * count, [0] * count
         self._waiting = [(0.0, 0, cell) for cell in range(count)]
 
     @property
     def _each_budget(self) -> int:
-        return self.leaves[0].plan.budget
+        return self.first.plan.budget
 
     @property
     def _open(self) -> list[int]:
         return [cell for cell, state in enumerate(self.states) if state == "inconclusive"]
 
     def opened(self, cell: int, bench: Bench) -> None:
-        self.leaves[cell].opened(0, bench)
+        self.leaves[cell].opened(ONLY, bench)
 
     def next(self) -> Sequence[Work]:
         """Hand out some trials of each cell at first; then a block of the cell that looks worst.
@@ -279,7 +281,7 @@ class EveryCell(InquiryBase):
     def add(self, cell: int, trial: Trial) -> bool:
         leaf = self.leaves[cell]
         self._done[cell] += 1
-        if leaf.add(0, trial):
+        if leaf.add(ONLY, trial):
             self.states[cell] = leaf.outcome()
         elif self.plan.design == "fixed" and min(self._done) == self._each_budget:
             self.states = [each.outcome() for each in self.leaves]
@@ -291,7 +293,7 @@ class EveryCell(InquiryBase):
         raise SubjectError(f"with {self.cells[cell].name}: {error}") from error
 
     def settings(self) -> dict[str, Any]:
-        return self.leaves[0].settings()
+        return self.first.settings()
 
     def verdict(self) -> Verdict:
         if "fail" in self.states:
@@ -311,10 +313,10 @@ class EveryCell(InquiryBase):
         else:
             none = "none outside" if self.plan.unit == "runs" else "no mismatch in any"
             rate = f"{none} of {sum(self._done):,} {self.plan.unit}"
-        what = f"{self.leaves[0].claim()} is at most {at_most(most, beside=target)} for each of {len(found)} cells"
+        what = f"{self.first.claim()} is at most {at_most(most, beside=target)} for each of {len(found)} cells"
         reason = f"{what} ({sure(confidence)}){against}; {rate}"
         reason += next((words for leaf in self.leaves if (words := leaf.proviso())), "")
-        reason += self.leaves[0].trusts(self.leaves)
+        reason += self.first.trusts(self.leaves)
         return Verdict("pass", reason, found[0].decided_by, self.plan.alpha, Bound("upper", most, confidence))
 
     def _undecided(self) -> Verdict:
@@ -404,14 +406,14 @@ class UnsharedAndShared(InquiryBase):
 
     @property
     def plan(self) -> Plan:
-        return self.leaves[0].plan
+        return self.leaves[_UNSHARED].plan
 
     @property
     def cells(self) -> Sequence[Cell]:
         return [leaf.cell for leaf in self.leaves]
 
     def opened(self, cell: int, bench: Bench) -> None:
-        self.leaves[cell].opened(0, bench)
+        self.leaves[cell].opened(ONLY, bench)
 
     def next(self) -> Sequence[Work]:
         for cell, leaf in enumerate(self.leaves):
@@ -420,13 +422,13 @@ class UnsharedAndShared(InquiryBase):
         return []
 
     def add(self, cell: int, trial: Trial) -> bool:
-        return self.leaves[cell].add(0, trial)
+        return self.leaves[cell].add(ONLY, trial)
 
     def settings(self) -> dict[str, Any]:
-        return {**self.leaves[0].settings(), "private": "both"}
+        return {**self.leaves[_UNSHARED].settings(), "private": "both"}
 
     def verdict(self) -> Verdict:
-        return replace(self.leaves[0].verdict(), error_spent=self.alpha)
+        return replace(self.leaves[_UNSHARED].verdict(), error_spent=self.alpha)
 
     def answer(self) -> Answer:
         unshared, shared = (leaf.answer() for leaf in self.leaves)

@@ -160,6 +160,15 @@ def test_a_point_replays_by_its_own_seed() -> None:
     assert run([*shlex.split(str(worst.replay))[3:]]) == 0
 
 
+@pytest.mark.parametrize(("differing", "fits"), [({2}, False), ({1, 2}, True), ({0, 1, 2}, True)])
+def test_an_exponent_takes_mismatches_at_two_values_of_a_log_axis(differing: set[int], fits: bool) -> None:
+    for spacing in ("log3", "lin3"):
+        inquiry = inquiry_of(MIXED, question="curve", vary=f"q=0.01:1:{spacing}", pairs=300)
+        drawn(inquiry, lambda cell: float(cell in differing), np.random.default_rng(0))
+        fitted: Any = inquiry.answer().fields
+        assert (fitted.exponent is not None) == (fits and spacing == "log3")
+
+
 def test_a_law_steeper_than_most_is_not_cut_off(tmp_path: Path) -> None:
     """rho = (10 / size)^7, exactly. False alarm 5 % at this one seed, by the confidence."""
     (tmp_path / "steep.py").write_text(

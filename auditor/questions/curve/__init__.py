@@ -52,6 +52,7 @@ class CurveInquiry(CountsCells):
     axis: Axis
     counted: list[Counted]
     plan: Plan
+    each: float  # the confidence of each band alone, and of the exponent
     worst: bool
     seed: int
     promised: list[float | None]
@@ -94,7 +95,7 @@ class CurveInquiry(CountsCells):
             self.place = max(running, key=lambda place: self.points[place].band)
             cell, number = self.points[self.place].cell, len(self.points)
             again = with_own_seed(cell, number, self.seed, f"{cell.name}, confirmed")
-            self.counted.append(Counted(again, self.points[0].confidence))
+            self.counted.append(Counted(again, self.each))
             yield [Work(number, range(reserved))]
 
     def _running(self) -> list[int]:
@@ -165,7 +166,7 @@ class CurveInquiry(CountsCells):
                 vary=self.axis.name,
                 spacing=self.axis.spacing,
                 is_log=self.axis.is_log,
-                band_confidence=self.points[0].confidence,
+                band_confidence=self.each,
                 values=self.axis.shown,
                 promised=self.promised,
                 bounds=self.bounds,
@@ -187,19 +188,18 @@ class CurveInquiry(CountsCells):
             return None
         x, counted = zip(*measured, strict=True)
         pairs, mismatches = zip(*(one.counts for one in counted), strict=True)
-        confidence = self.points[0].confidence
-        limits = exponent.fit(x, pairs, mismatches, error_probability(confidence))
-        return Fitted(*limits, confidence, exponent.is_power_law(x, [one.band for one in counted]))
+        limits = exponent.fit(x, pairs, mismatches, error_probability(self.each))
+        return Fitted(*limits, self.each, exponent.is_power_law(x, [one.band for one in counted]))
 
     def _contradictions(self) -> list[Finding]:
         """Find where the whole band lies above what was proved. A lower bound is for the worst source alone, and
         contradicts nobody."""
-        theorem = self.points[0].cell.subject.declared.theorem or "the subject"
         return [
             Finding(
                 "above-promise",
                 "error",
-                f"at {one.cell.name}, rho is at least {at_least(one.band[0], beside=promised)}, and {theorem} says "
+                f"at {one.cell.name}, rho is at least {at_least(one.band[0], beside=promised)}, and "
+                f"{one.cell.subject.declared.theorem or 'the subject'} says "
                 f"that it is at most {at_most(promised, beside=one.band[0])}",
             )
             for one, promised in zip(self.points, self.promised, strict=True)
@@ -246,7 +246,7 @@ class Curve(Question):
         ]
         promised = [cell.subject.promised(cell.size) for cell in cells]
         bounds = [cell.subject.bounds(cell.size) for cell in cells]
-        return CurveInquiry(axis, points, plan, options.worst, options.seed, promised, bounds)
+        return CurveInquiry(axis, points, plan, each, options.worst, options.seed, promised, bounds)
 
     def title(self, record: Record) -> str:
         return f"CURVE  {record.subject}  rho against {answer_of(record).vary}"

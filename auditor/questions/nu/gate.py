@@ -89,8 +89,6 @@ class GroupGate:
             return False
         runs, alpha = self.plan.runs, self.nu_gate.alpha_fail
         most = self.plan.delta + self.eta**runs + self.target * bad_stays_below(runs, 1, self.eta)
-        if most >= 1:
-            return False
         if self.fixed:
             return BOUNDS["fixed"][0](n, agreed, alpha) > most
         return bool(log_e_fail(n, agreed, most) >= -math.log(alpha))

@@ -32,6 +32,7 @@ from auditor.flow.plan import Plan
 from auditor.flow.question import Answer, InquiryBase, Outlook, Work, registered_questions
 from auditor.flow.record import Finding
 from auditor.flow.verdict import Verdict
+from auditor.questions.cells import ONLY
 from auditor.questions.counted import Counted, with_own_seed
 from auditor.questions.loss import Loss
 from auditor.questions.pairs import ChurnQuestion, PairsInquiry, PairsOptions, Rho
@@ -233,13 +234,13 @@ class RepairInquiry(InquiryBase):
 
     def opened(self, cell: int, bench: Bench) -> None:
         if cell in self.audits:
-            self.audits[cell].opened(0, bench)
+            self.audits[cell].opened(ONLY, bench)
         else:
             self.counted[cell].bench = bench
 
     def add(self, cell: int, trial: Trial) -> bool:
         if cell in self.audits:
-            return self.audits[cell].add(0, trial)
+            return self.audits[cell].add(ONLY, trial)
         self.counted[cell].add(trial)
         if self.cells[cell].unit is look:
             self.looks.append(trial.payload)
