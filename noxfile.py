@@ -53,6 +53,13 @@ def types(session: nox.Session) -> None:
     session.run("mypy")
 
 
+@nox.session(python=PYTHONS[0])
+def docs(session: nox.Session) -> None:
+    """Build the site, docs/_build/html/index.html; a warning is an error."""
+    session.install("-e", ".[docs]")
+    session.run("sphinx-build", "-W", "-E", "docs", "docs/_build/html", *session.posargs)
+
+
 @nox.session(python=PYTHONS[0], name="lowest")
 def lowest_versions(session: nox.Session) -> None:
     """Run tests where every package has the lowest version that pyproject.toml allows."""

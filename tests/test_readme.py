@@ -1,4 +1,4 @@
-"""README and guide are run: their Python, their commands, and the lines of output that they show."""
+"""README, guide and tutorial are run: their Python, their commands, and the lines of output that they show."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import pytest
 Command = Callable[..., tuple[int, str, str]]
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
-GUIDE = (ROOT / "docs" / "guide.md").read_text()
-BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README + GUIDE, flags=re.DOTALL)
+PAGES = [README, *((ROOT / "docs" / name).read_text() for name in ("guide.md", "tutorial.md"))]
+BLOCKS = re.findall(r"```(\w+)\n(.*?)```", "".join(PAGES), flags=re.DOTALL)
 PYTHON = [text for kind, text in BLOCKS if kind == "python"]
 CONSOLE = [text for kind, text in BLOCKS if kind == "console"]
 COMMANDS = [text for text in CONSOLE if text.startswith("$ python -m auditor")]
@@ -23,8 +23,8 @@ COMMANDS = [text for text in CONSOLE if text.startswith("$ python -m auditor")]
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for text in PYTHON:
-        if named := re.match(r"# (\w+\.py)\n", text):
+    for _, text in BLOCKS:
+        if named := re.match(r"# (\w+\.(?:py|toml))\n", text):
             (tmp_path / named[1]).write_text(text)
     return tmp_path
 
@@ -86,7 +86,9 @@ def test_every_command_is_in_the_readme() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name
+    "page",
+    [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "reference").glob("*.md"))],
+    ids=lambda page: page.name,
 )
 def test_every_link_leads_somewhere(page: Path) -> None:
     for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):

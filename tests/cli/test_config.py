@@ -8,7 +8,6 @@ import pytest
 from auditor.cli.command_line import run
 from auditor.cli.config import read_config
 from auditor.errors import UsageError
-from auditor.lookup import find_object
 
 pytestmark = pytest.mark.usefixtures("no_second_process", "light_workers")
 LEARNERS = """
@@ -240,12 +239,6 @@ def test_the_file_is_looked_for_in_the_folders_above(
     (project / "pyproject.toml").unlink()
     assert run(["gate"]) == 2
     assert "package/pyproject.toml has no [[tool.auditor.subject]]" in "".join(capsys.readouterr().err.split("\n"))
-
-
-def test_the_documented_table_of_keys_is_that_of_the_options() -> None:
-    docs = Path(__file__).parents[2] / "docs"
-    keys = find_object(f"{docs / 'make_keys.py'}:keys")
-    assert keys() in (docs / "ci.md").read_text(), "python docs/make_keys.py makes the table"
 
 
 SUBJECT = (

@@ -1,0 +1,70 @@
+"""The reference that the site generates has every command, option, key and field; none of it needs Sphinx."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import rich_click as click
+
+from auditor.cli.command_line import cli
+from auditor.errors import EXIT_CODES
+from auditor.flow.question import check_table
+from auditor.flow.record import Record
+from auditor.lookup import find_object
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def made(name: str) -> Any:
+    return find_object(f"{DOCS / 'make_reference.py'}:{name}")
+
+
+@pytest.mark.parametrize("name", cli.list_commands(click.Context(cli)))
+def test_the_page_of_a_command_has_all_its_options(name: str) -> None:
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    page = made("command_page")(name, command)
+    assert page.startswith(f"# {name}\n")
+    for param in command.get_params(click.Context(command)):
+        for flag in param.opts if isinstance(param, click.Option) else ():
+            assert re.search(rf"`[^`]*{flag}\b", page), flag
+    assert f"commands/{name}.md" in made("list_of_commands")()
+
+
+def test_the_table_of_keys_is_that_of_the_options() -> None:
+    keys = re.findall(r"^\| `(\w+)` \|", made("keys")(), flags=re.MULTILINE)
+    ours = ["target", "source", "question", "expect", "reason", "margin"]
+    assert sorted(keys) == sorted(
+        ours + [one.key for one in check_table().values() if one.group and one.name != "confidence"]
+    )
+
+
+def test_the_page_of_the_record_has_every_field_and_its_comment() -> None:
+    page = made("record")()
+    for field in Record.__struct_fields__:
+        assert f"| `{field}` |" in page, field
+    assert "| `unit` | text |  | what the budget counts |" in page
+    assert "| `case` | [Case](#case) or null | yes | What was audited, of several cells the first; None where" in page
+
+
+def test_every_exit_code_is_explained() -> None:
+    page = (DOCS / "reference" / "exit-codes.md").read_text()
+    assert re.findall(r"^\| (\d+) \| (\w+)", page, flags=re.MULTILINE) == [
+        (str(code), name) for name, code in EXIT_CODES.items()
+    ]
+
+
+def test_docstrings_become_what_sphinx_reads() -> None:
+    lines = ["Return |a_b| of `x|y`, 2*2.", "", "    code |as| it is", "", "  More."]
+    assert made("as_rst")(lines) == [
+        "Return \\|a\\_b\\| of ``x|y``, 2\\*2.",
+        "",
+        "::",
+        "",
+        "    code |as| it is",
+        "",
+        "  More.",
+    ]
