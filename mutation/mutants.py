@@ -71,7 +71,8 @@ def mutated(module: str, operator: str, occurrence: int) -> str:
 
 def changes_anything(module: str, operator: str, occurrence: int) -> bool:
     """Python at all, and nothing that no test could tell: annotations and what is imported for them, `*` between
-    parameters, slots, a cache left out, and the `strict` of a zip, which asserts what the code around it makes true."""
+    parameters, slots, a cache left out, decorators in a Protocol, and the `strict` of a zip, which asserts what the
+    code around it makes true."""
     try:
         after = ast.parse(mutated(module, operator, occurrence))
     except (SyntaxError, AttributeError):  # cosmic-ray cannot replace a dotted name in a tuple of exceptions
@@ -86,7 +87,11 @@ def _unmutated(module: str) -> str:
 
 def _behaviour(tree: ast.Module) -> str:
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef):
+        if isinstance(node, ast.ClassDef) and "Protocol" in map(ast.unparse, node.bases):
+            for one in node.body:
+                if isinstance(one, ast.FunctionDef) and isinstance(one.body[-1], ast.Expr):
+                    one.decorator_list = []
+        elif isinstance(node, ast.FunctionDef):
             node.returns = None
             node.decorator_list = [one for one in node.decorator_list if "cache" not in ast.unparse(one)]
         elif isinstance(node, ast.arguments):

@@ -359,9 +359,10 @@ class Run(msgspec.Struct):
                 f"none of {runs:,} runs of {self.inquiry.cells[0].subject.name} gave an output, so nothing was "
                 f"compared and no pass can follow; the first: {self.first_bottom[2]}"
             )
-        if not self.stopped:
+        given = self.options.for_
+        if given is None or not self.stopped:
             return verdict
-        look, given = self.inquiry.outlook(), self.options.for_ or 0.0
+        look = self.inquiry.outlook()
         time = f"{given:.3g}" if given < 100 else f"{given:,.0f}"
         done = f"{look.done:,} of at most {look.of:,} {self.inquiry.plan.unit}"
         words = f"stopped by the clock (--for, {time} s) after {done}"

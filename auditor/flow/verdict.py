@@ -115,7 +115,7 @@ def is_inaccurate(plan: Plan, gate: Gate, tally: Tally) -> bool:
     """True if more runs are shown to be inaccurate than may be."""
     if plan.delta is None or not tally.failures:
         return False
-    if plan.design == "anytime" or plan.delta == 0:
+    if plan.design == "anytime":
         return gate.is_inaccurate(tally.runs, tally.failures)
     return BOUNDS["fixed"][0](tally.runs, tally.failures, gate.alpha_fail) > plan.delta
 

@@ -5,6 +5,7 @@ These are counts over the first pairs alone: none of them has a confidence.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -168,7 +169,7 @@ def _median(gaps: Sequence[int | float]) -> Gap:
     return sorted(gaps)[(len(gaps) - 1) // 2] if gaps else None
 
 
-def _order(name: str) -> tuple[int, str]:
+def _order(name: str) -> tuple[float, str]:
     """Sort numbers by size, and before names."""
     digits = name.strip("[]")
-    return (int(digits), "") if digits.isdecimal() and len(digits) < 19 else (2**63, name)
+    return (int(digits), "") if digits.isdecimal() else (math.inf, name)

@@ -311,13 +311,16 @@ def _attributes(value: object) -> list[tuple[str, object]]:
 
 @functools.lru_cache(maxsize=1024)
 def _all_visible(kind: type) -> bool:
-    """True if attributes are all there is: no base in C, and no room in the instance but for its attributes."""
+    """True if attributes are all there is: no base in C, and no room in the instance but for its attributes.
+
+    A C type whose instances differ in length has room for that length.
+    """
     for base in kind.__mro__[:-1]:
         owners = [vars(owner) for owner in base.__mro__ if "__slots__" in vars(owner)]
         slots = sum(isinstance(slot, types.MemberDescriptorType) for owner in owners for slot in owner.values())
         pointers = slots + (base.__dictoffset__ > 0) + (base.__weakrefoffset__ > 0)
         room = base.__basicsize__ - object.__basicsize__ - pointers * _POINTER
-        if not base.__flags__ & _HEAP_TYPE or base.__itemsize__ or room > 0:
+        if not base.__flags__ & _HEAP_TYPE or room > 0:
             return False
     return True
 

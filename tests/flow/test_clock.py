@@ -101,10 +101,12 @@ def test_what_is_known_by_then_is_said_and_no_more_is_promised() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"), [(3.0, "3 s"), (3.5, "3.5 s"), (3.25, "3.25 s"), (10 / 3, "3.33 s"), (20, "20 s")]
+    ("seconds", "words"),
+    [(3.0, "3 s"), (3.5, "3.5 s"), (3.25, "3.25 s"), (10 / 3, "3.33 s"), (99.5, "99.5 s"), (1234.5, "1,234 s")],
 )
 def test_the_time_is_told_as_people_write_it(seconds: float, words: str) -> None:
-    assert cut(seconds, CONSTANT).reason.startswith(f"stopped by the clock (--for, {words}) after ")
+    record = cut(seconds, FIRST_BIT, source="bernoulli(0.5)", size=1, rho=0.5, pairs=10_000)
+    assert record.reason.startswith(f"stopped by the clock (--for, {words}) after ")
 
 
 def test_after_its_end_no_further_cell_is_looked_at() -> None:

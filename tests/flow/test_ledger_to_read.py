@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sqlite3
@@ -51,6 +52,10 @@ def read_only(folder: Path) -> Iterator[None]:
             os.seteuid(0)
 
 
+def full_disk(source: str, target: str) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), target)
+
+
 def _made(folder: Path) -> tuple[str, auditor.Record]:
     file = str(folder / "a.sqlite")
     return file, auditor.audit("first_bit", "bernoulli(0.5)", rho=0.2, pairs=40, ledger=file)
@@ -67,7 +72,9 @@ def test_a_ledger_is_read_where_nothing_can_be_written(folder: Path) -> None:
     assert [one.name for one in folder.iterdir()] == ["a.sqlite"]
 
 
-def test_what_a_killed_audit_left_beside_its_ledger_is_read_too(folder: Path, tmp_path: Path) -> None:
+def test_what_a_killed_audit_left_beside_its_ledger_is_read_too(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file, record = _made(folder)
     writer = sqlite3.connect(file)  # it keeps SQLite from putting all into one file
     writer.execute("SELECT count(*) FROM audits").fetchone()
@@ -81,6 +88,9 @@ def test_what_a_killed_audit_left_beside_its_ledger_is_read_too(folder: Path, tm
     before = {one.name: one.read_bytes() for one in folder.iterdir()}
     with read_only(folder):
         assert len(read_history(file, record.subject)) == 2
+        monkeypatch.setattr(shutil, "copyfile", full_disk)
+        with pytest.raises(UsageError, match=r"a copy of it is needed, .*; copy both to another folder"):
+            read_history(file, record.subject)
     assert {one.name: one.read_bytes() for one in folder.iterdir()} == before
 
 

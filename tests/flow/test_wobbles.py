@@ -43,6 +43,8 @@ def test_of_sets_it_is_counted_who_chooses_and_who_disagrees() -> None:
     assert (found.kind, found.pairs, found.runs, found.mismatches, found.unsteady) == ("choice", 4, 8, 2, 2)
     assert (found.distinct, found.frequent[0]) == (3, SeenText("{1, 2}", 4))
     assert (found.whole, found.gap, found.size) == (True, None, None)
+    mixed: list[tuple[Any, Any]] = [({10**20, 10, 2, "10", "a"}, {"b"})]
+    assert [name for name, _ in named(added(mixed))] == ["2", "10", f"{10**20}", "'10'", "'a'", "'b'"]
 
 
 def test_masks_are_choices_and_so_are_rising_indices() -> None:

@@ -85,6 +85,16 @@ def test_a_small_multinomial_has_its_law(n: int, weights: list[float]) -> None:
     assert chi_square([seen[cell] for cell in cells], expected) > ALPHA
 
 
+def test_a_tree_has_the_share_of_the_smaller_half_and_says_which_that_is() -> None:
+    """Level by level; of equal halves the left one counts as the smaller, so that a seed always draws the same."""
+    found = splits(np.array([0.25, 0.25, 1.0, 2.0, 3.0, 1.0, 2**-30]))
+    assert [(share.tolist(), is_left.tolist(), has_tiny) for share, is_left, has_tiny in found] == [
+        ([3.5 / (7.5 + 2**-30)], [True], False),
+        ([1 / 7, 2**-30 / (4.0 + 2**-30)], [True, False], True),
+        ([0.5, 1 / 3, 0.25, 0.0], [True, True, False, False], False),
+    ]
+
+
 def parity_is_fair(drawn: Integers) -> bool:
     """The last four bits are uniform: any spread beyond a few dozen makes them so to many digits."""
     last = np.bincount(drawn & 15, minlength=16)

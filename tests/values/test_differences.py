@@ -292,7 +292,12 @@ def test_sums_beyond_all_doubles_do_not_make_numbers_close() -> None:
     for a, b, within in ((large, -large, Tolerance(rtol=0.1)), (1.7e308, -1.7e308, Tolerance(1.7e308, 0.5))):
         assert not same(a, b, within)
         assert not same(np.array([a, 1]), np.array([b, 1]), within)
-    for a, b, within in ((1.7e308, -1.7e308, Tolerance(1.79e308, 0.999)), (0.5e308, -1.7e308, Tolerance(1e308, 0.71))):
+    just = 2.0**1023, -(2.0**1023), Tolerance(1.5 * 2.0**1023, 0.5)
+    for a, b, within in (
+        (1.7e308, -1.7e308, Tolerance(1.79e308, 0.999)),
+        (0.5e308, -1.7e308, Tolerance(1e308, 0.71)),
+        just,
+    ):
         assert same(a, b, within)
         assert same(b, a, within)
 

@@ -122,6 +122,11 @@ def test_the_same_values_are_the_same(left: Any, right: Any) -> None:
             pd.DataFrame([[1, 2], [5, 4]], columns=["a", "a"]),
             "output['a'] (column 0)[1]",
         ),
+        (
+            pd.DataFrame({"n": [2**53], "x": [0.5]}),  # in one array of both columns they would be the same
+            pd.DataFrame({"n": [2**53 + 1], "x": [0.5]}),
+            "output['n'][0]",
+        ),
         (pl.DataFrame({"a": [1]}), pd.DataFrame({"a": [1]}), "output"),
         (scipy.sparse.coo_array([0, 1.0]), scipy.sparse.coo_array([1.0, 0]), "output[0]"),
     ],

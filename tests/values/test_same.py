@@ -16,6 +16,7 @@ import os
 import pickle
 import random
 import re
+import select
 import socket
 import subprocess
 import sys
@@ -214,7 +215,13 @@ SAME: list[tuple[str, Any, Any]] = [
     ("dates of two units", np.array(["2020-01-01"], "M8[D]"), np.array(["2020-01-01T00"], "M8[ns]")),
     ("dates by month", np.datetime64("2020-02"), np.datetime64("2020-02-01T00:00:00")),
     ("NaT of two units", np.array(["NaT"], "M8[D]"), np.array(["NaT"], "M8[s]")),
-    ("durations", np.timedelta64(1, "h"), np.timedelta64(60, "m")),
+    *(
+        (f"durations in {large} and {small}", np.timedelta64(1, large), np.timedelta64(n, small))
+        for large, n, small in [
+            *(("W", 7, "D"), ("D", 24, "h"), ("h", 60, "m"), ("m", 60, "s"), ("s", 1000, "ms"), ("ms", 1000, "us")),
+            *(("us", 1000, "ns"), ("ns", 1000, "ps"), ("ps", 1000, "fs"), ("fs", 1000, "as")),
+        ]
+    ),
     ("durations in years", np.timedelta64(1, "Y"), np.timedelta64(12, "M")),
     ("masked, whatever is below", np.ma.array([1, 2], mask=[0, 1]), np.ma.array([1.0, 9.0], mask=[0, 1])),
     ("no mask", np.ma.array([1, 2]), np.ma.array([1, 2], mask=[False, False])),
@@ -311,6 +318,7 @@ DIFFERENT: list[tuple[str, Any, Any]] = [
     ("dates with one count", np.datetime64(1, "D"), np.datetime64(1, "s")),
     ("date and duration", np.datetime64("NaT", "D"), np.timedelta64("NaT", "D")),
     ("duration and number", np.timedelta64(1, "as"), 1),
+    ("durations without a unit", np.timedelta64(3), np.timedelta64(4)),
     ("month and days", np.timedelta64(1, "M"), np.timedelta64(30, "D")),
     ("mask", np.ma.array([1, 1], mask=[0, 1]), np.ma.array([1, 1], mask=[1, 0])),
     ("unmasked value", np.ma.array([1, 2], mask=[0, 1]), np.ma.array([3, 2], mask=[0, 1])),
@@ -621,6 +629,7 @@ REFUSED: list[tuple[str, Callable[[], Any], str]] = [
     ("module", lambda: math, "module"),
     ("lock", threading.Lock, "lock"),
     ("object with a lock", threading.Event, "_cond"),
+    ("one pointer in C", select.epoll, "epoll"),
     ("memoryview", lambda: memoryview(b"a"), "memoryview"),
     ("dict view", lambda: {}.keys(), "dict_keys"),
     ("cycle", inside_itself, "contains itself"),
