@@ -1,4 +1,4 @@
-"""README, guide and tutorial are run: their Python, their commands, and the lines of output that they show."""
+"""README, tutorial and how-to pages are run: their Python, their commands, and the lines of output that they show."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ import pytest
 Command = Callable[..., tuple[int, str, str]]
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
-PAGES = [README, *((ROOT / "docs" / name).read_text() for name in ("guide.md", "tutorial.md"))]
+NAMES = ("tutorial", "guide", "costs", "long", "price", "questions")
+PAGES = [README, *((ROOT / "docs" / f"{name}.md").read_text() for name in NAMES)]
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", "".join(PAGES), flags=re.DOTALL)
 PYTHON = [text for kind, text in BLOCKS if kind == "python"]
 CONSOLE = [text for kind, text in BLOCKS if kind == "console"]

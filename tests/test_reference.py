@@ -10,10 +10,12 @@ import pytest
 import rich_click as click
 
 from auditor.cli.command_line import cli
+from auditor.engine.worker_process import Hung
 from auditor.errors import EXIT_CODES
 from auditor.flow.question import check_table
 from auditor.flow.record import Record
 from auditor.lookup import find_object
+from auditor.trials.trial import RunFailed
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -68,3 +70,15 @@ def test_docstrings_become_what_sphinx_reads() -> None:
         "",
         "  More.",
     ]
+
+
+def test_every_kind_of_finding_is_explained() -> None:
+    """Kinds are written where findings are made: in a call, as an error's `kind`, or before a preflight's message."""
+    auditor = DOCS.parent / "auditor"
+    kinds = {
+        kind for file in auditor.rglob("*.py") for kind in re.findall(r'\bFinding\(\s*"([\w-]+)"', file.read_text())
+    }
+    kinds |= {*re.findall(r'yield \(?\s*"([\w-]+)",', (auditor / "trials" / "preflight.py").read_text())}
+    kinds |= {kind.kind for kind in (RunFailed, *RunFailed.__subclasses__(), Hung)}
+    page = (DOCS / "reference" / "findings.md").read_text()
+    assert re.findall(r"^\| `([\w-]+)` \|", page, flags=re.MULTILINE) == sorted(kinds)
