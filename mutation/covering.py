@@ -20,6 +20,10 @@ import coverage
 import pytest
 from scope import ROOT
 
+OF_CLASSES = (  # tests of fields, defaults and the like: they execute no line of the class that they look at
+    "tests/test_structs.py::test_structs_are_frozen",
+    "tests/questions/test_kept_words.py::test_what_questions_keep_has_its_fields_and_defaults",
+)
 SECONDS = 40  # the longest that the tests of one mutant take together
 _RECORD, _CHOOSE = (os.environ.get(f"COVERING_{name}") for name in ("RECORD", "CHOOSE"))
 
@@ -101,16 +105,19 @@ class Covering:
     def tests(self, module: str, line: int) -> list[str]:
         """Return the passing tests that execute the statement at a line, those named after its module first.
 
-        A statement that is executed on import, such as a constant, counts as executed by every test of its module.
+        A statement that is executed on import, such as a constant, counts as executed by every test of its module,
+        and by the tests of classes.
         The list ends where the tests together take longer than SECONDS; the quickest come first.
         """
         lines = lines_to_execute((self.root / module).read_text(), line)
         by_line = self._tests_by_line(module)
         found = {test for number in lines or by_line for test in by_line.get(number, ()) if test in self.seconds}
+        if not lines:
+            found |= {test for test in self.seconds if test.startswith(OF_CLASSES)}
         names = {part for part in Path(module).with_suffix("").parts if part not in ("auditor", "__init__")}
         close = {test: -sum(name in test.partition("::")[0] for name in names) for test in found}
         chosen, total = [], 0.0
-        for test in sorted(found, key=lambda one: (close[one], self.seconds[one])):
+        for test in sorted(found, key=lambda one: (not one.startswith(OF_CLASSES), close[one], self.seconds[one])):
             total += self.seconds[test]
             if total > SECONDS:
                 break

@@ -67,6 +67,13 @@ def test_a_mutant_is_tried_on_the_tests_that_execute_its_statement(scope: Any, l
     assert lines_to_execute(CODE, line) == lines
 
 
+def test_mutants_of_classes_are_tried_on_the_tests_of_classes(scope: Any) -> None:
+    from covering import OF_CLASSES
+
+    for path, _, name in (one.partition("::") for one in OF_CLASSES):
+        assert f"def {name}(" in (ROOT / path).read_text()
+
+
 def test_excuses_are_few_and_give_their_reason() -> None:
     listed = tomllib.loads((ROOT / "mutation" / "equivalent.toml").read_text())["equivalent"]
     assert sum(len(one["becomes"]) for one in listed) <= 120

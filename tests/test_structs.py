@@ -15,7 +15,7 @@ import pytest
 from auditor.case import Case
 from auditor.flow import record, wobbles
 
-ROOMS = ("cli", "flow", "questions", "sources", "subjects")
+ROOMS = ("cli", "flow", "questions", "sources", "subjects", "values")
 CHANGING = {  # what adds up or is filled in on the way
     "auditor.flow.fitness:Fitness",
     "auditor.flow.question:Answer",
@@ -43,6 +43,7 @@ def test_structs_are_frozen(room: str) -> None:
             is_frozen = kind.__struct_config__.frozen
         elif dataclasses.is_dataclass(kind):
             is_frozen = kind.__dataclass_params__.frozen
+            assert "__slots__" in vars(kind), f"a misspelt attribute of {name} would be a new one"
         else:
             continue
         assert is_frozen or name in CHANGING or name.startswith(INQUIRIES), f"{name} can be changed: freeze it"
