@@ -3,6 +3,7 @@ number. With runs that give no output, a tolerance, points that were given, and 
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -10,6 +11,8 @@ import numpy as np
 import pytest
 from support.requests import inquiry_of
 
+from auditor.flow.parts import Chart, Series, Table, Words
+from auditor.questions.repair.answer import HeldMeasure, Point, RepairAnswer, RepairCost, repair_parts
 from auditor.questions.repair.frontier import MeasuredSetting
 from auditor.questions.repair.inquiry import RepairInquiry
 from auditor.questions.repair.settings import Setting
@@ -107,6 +110,55 @@ def test_a_pair_without_an_output_leaves_a_bound_a_bound() -> None:
 
     kinds = {tried.by for tried in measured(fits, "uniform", Setting("aligned", {"width": 0.1}), 10, size=3)}
     assert kinds == {BOUND}
+
+
+def test_a_frontier_is_shown_by_its_measure_and_its_price() -> None:
+    """Prices that are not known, or settings that do not run, have a row and no place in the chart."""
+    shown: dict[str, Any] = {"low": 0.125, "high": 0.5, "pairs": 9, "by": FINISHED}
+    prices = [RepairCost(words="", rows=1500, loss=0.25), RepairCost(words="", rows=40, loss=-0.5)]
+    points = [
+        Point(wrapper="voted(chunks=2)", price=prices[0], estimate=0.2, **shown),
+        Point(wrapper="voted(chunks=9)", price=prices[1], estimate=0.4, **{**shown, "pairs": 8}),
+        Point(wrapper="agreed()", price=RepairCost(words=""), estimate=0.25, nothing=0.125, **shown),
+        Point(wrapper="sites()", price=RepairCost(words="", rows=7), estimate=None, error="no", **shown),
+    ]
+    held = {"estimate": 0.75, "low": 0.25, "high": 1.0, "confidence": 0.975, "pairs": 1200, "verdict": "inconclusive"}
+    none = dict.fromkeys(("after", "price", "code", "check", "why_not", "hint", "more_rows"))
+    before = HeldMeasure(measure="churn", **held)  # type: ignore[arg-type]
+    answer = RepairAnswer(before=before, wrapper="voted(chunks=9)", frontier=points, **none)  # type: ignore[arg-type]
+    record: Any = SimpleNamespace(
+        answer=answer, verdict="fail", view="all", rho=None, target=0.3, subject="it", confidence=0.95, reason="why"
+    )
+    first, words, table, chart = repair_parts(record)
+    assert first == Table(
+        ("", "churn", "at least", "at most", "pairs", "against the target"),
+        [["before", "0.75", "0.25", "1", "1,200", "undecided"]],
+    )
+    assert isinstance(words, Words)
+    assert "The target is for churn" in words.text
+    assert table == Table(
+        ["", "churn", "at least", "at most", "price", "loss"],
+        [
+            ["voted(chunks=2)", "0.2", "0.125", "0.5", "1,500 rows", "+0.25"],
+            ["voted(chunks=9)  <- this", "0.4", "0.125", "0.5", "40 rows", "-0.5"],
+            ["agreed()", "0.25", "0.125", "0.5", "no output in 12%", ""],
+            ["sites()", "", "0.125", "0.5", "does not run", ""],
+        ],
+        title="What each setting gives: churn by running the wrapper over 9 pairs; all intervals hold together with "
+        "95 % confidence:",
+    )
+    assert chart == Chart(
+        title="it  churn against the price of voted",
+        x_name="rows that a fit sees",
+        y_name="churn",
+        series=[
+            Series("churn, with its interval", "band", [(40.0, 0.125, 0.4, 0.5), (1500.0, 0.125, 0.2, 0.5)]),
+            Series("the target, 0.3", "line", [(40.0, None, 0.3, None), (1500.0, None, 0.3, None)]),
+        ],
+        labels=["40", "1500"],
+        x_log=True,
+        notes=["why"],
+    )
 
 
 def scored(sample: Any, r: Any) -> dict[float, float]:

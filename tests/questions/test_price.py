@@ -15,10 +15,10 @@ from support.requests import drawn, inquiry_of
 import auditor
 from auditor.errors import SubjectError, UsageError
 from auditor.flow.question import find_question, make_request
-from auditor.flow.record import Record, as_record, read_record, to_json
+from auditor.flow.record import CellRow, Record, as_record, read_record, to_json
 from auditor.flow.run import answer
 from auditor.questions.price import PriceInquiry
-from auditor.questions.price.answer import answer_of, rows_of, size_text
+from auditor.questions.price.answer import PricedClaim, _point, answer_of, rows_of, size_text
 from auditor.report.terminal import as_text
 from auditor.trials.cell import make_bench
 from auditor.trials.trial import Trial
@@ -101,6 +101,28 @@ def test_both_brackets_hold_the_sizes_that_are_known(folder: Path) -> None:
     for row in found.cells:  # what the gates showed, of a rho that is known
         assert row.low <= min(1, 10 / row.size) <= row.high
         assert (row.verdict == "pass") == (row.high == 0.2)
+
+
+@pytest.mark.parametrize(
+    ("claim", "counts", "point"),
+    [
+        ("accurate", {"runs": 8, "failures": 2}, (60.0, None, 0.25, None)),
+        ("accurate", {"runs": 8, "failures": 0}, (60.0, None, 0.0, 0.05)),  # the size was shown to be accurate
+        ("accurate", {"runs": 8, "failures": 0, "size": 59}, (59.0, None, 0.0, 1.0)),
+        ("accurate", {}, (60.0, None, None, 0.05)),
+        ("accurate", {"runs": 0, "failures": 0}, (60.0, None, None, 0.05)),
+        ("accurate", {"runs": 8}, (60.0, None, None, 0.05)),
+        ("reproducible", {"verdict": "pass", "estimate": 0.125}, (60.0, 0.1, 0.125, 0.5)),
+        ("reproducible", {"verdict": "fail", "estimate": 0.125}, (60.0, 0.1, 0.125, 0.5)),
+        ("reproducible", {"verdict": "inconclusive", "estimate": 0.125}, (60.0, None, 0.125, None)),
+        ("reproducible", {"verdict": "inconclusive", "estimate": 0.0}, (60.0, None, 0.0, 0.5)),
+    ],
+)
+def test_what_a_chart_shows_of_a_size(claim: str, counts: dict[str, Any], point: Any) -> None:
+    known = {"name": "", "question": "price", "source": "", "size": 60, "seed": 0, "pairs": 8, "mismatches": 0}
+    limits = {"estimate": None, "low": 0.1, "high": 0.5, "confidence": 0.95, "verdict": "pass"}
+    row = CellRow(**{**known, **limits, **counts})
+    assert _point(PricedClaim(claim, 0.05, 10, 60), row) == point
 
 
 @pytest.fixture(scope="module")

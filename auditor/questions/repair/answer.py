@@ -105,8 +105,8 @@ def repair_parts(record: Record) -> Iterator[Part]:
     """Yield what a report says: before and after, the price, the code to paste, the frontier, and hints."""
     answer = answer_of(record)
     held = [(name, one) for name, one in (("before", answer.before), ("after", answer.after)) if one]
+    measure = next((one.measure for _, one in held), "rho")
     if held:
-        measure = held[0][1].measure
         rows = []
         for name, one in held:
             verdict = "undecided" if one.verdict == "inconclusive" else one.verdict
@@ -128,7 +128,7 @@ def repair_parts(record: Record) -> Iterator[Part]:
         if answer.check:
             yield Command("and audit it:", answer.check)
     if answer.frontier:
-        yield from _frontier(record, answer)
+        yield from _frontier(record, answer, measure)
     if answer.hint:
         yield Words(answer.hint)
     if answer.more_rows:
@@ -141,9 +141,8 @@ def repair_parts(record: Record) -> Iterator[Part]:
         yield Facts([("rho", f"{counts}; {between(rho.low, rho.high)} ({percent(rho.confidence)} two-sided)")])
 
 
-def _frontier(record: Record, answer: RepairAnswer) -> Iterator[Part]:
+def _frontier(record: Record, answer: RepairAnswer, measure: str) -> Iterator[Part]:
     """Yield the frontier as a table, with losses where they are known, and as a chart of the settings that ran."""
-    measure = answer.before.measure if answer.before else "rho"
     loses = any(point.price.loss is not None for point in answer.frontier)
     rows = []
     for point in answer.frontier:
