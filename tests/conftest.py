@@ -62,21 +62,6 @@ def what_a_process_has_once_stays() -> Iterator[None]:
 
 
 @pytest.fixture
-def no_second_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For audits that are not about the second opinion on pair 0: it agrees, and no process is started for it."""
-    from auditor.trials.second_process import SecondProcess
-
-    class Agrees(SecondProcess):
-        def __init__(self, *_: object, **__: object) -> None:
-            self._request = None
-
-        def compare(self, expected: str | None, seconds: float = 0.0) -> str:
-            return "same"
-
-    monkeypatch.setattr("auditor.flow.run.SecondProcess", Agrees)
-
-
-@pytest.fixture
 def few_finishes(monkeypatch: pytest.MonkeyPatch) -> None:
     """For audits of what a declared last step comes to: each pair of cores is finished with 16 fresh r and not with 64.
 

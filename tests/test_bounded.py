@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.requests import audit
 
-import auditor
 from auditor.bounded import is_tangled, message_of, text_of
 from auditor.errors import BadValue, SubjectError, in_words
 from auditor.questions.explain.outputs import has_labels, has_order, read, renamed, unordered
@@ -25,7 +25,6 @@ from auditor.subjects.views.rounding import rounded
 from auditor.trials.causes.last_digits import apart_by
 from auditor.values import Tolerance, describe, first_difference, settle, side_by_side
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
 DEPTH = 60
 
 
@@ -157,7 +156,7 @@ def raising(sample: Any, r: Any) -> Any:
 
 
 def test_an_audit_ends() -> None:
-    assert auditor.audit(shared, "norm", size=1, pairs=40).verdict == "fail"
-    record = auditor.audit(raising, "norm", size=1, pairs=40)
+    assert audit(shared, "norm", size=1, pairs=40).verdict == "fail"
+    record = audit(raising, "norm", size=1, pairs=40)
     assert record.verdict == "error"
     assert "ValueError" in record.reason

@@ -19,7 +19,7 @@ from auditor.flow.run import carry_out, run_options_of
 from auditor.trials.trial import Bench, Trial
 
 pytestmark = [
-    pytest.mark.usefixtures("no_second_process", "no_other_process", "light_workers"),
+    pytest.mark.usefixtures("no_other_process", "light_workers"),
     pytest.mark.xdist_group("everywhere"),
 ]
 SUBJECTS = Path(__file__).parent / "learners"
@@ -64,7 +64,7 @@ QUESTIONS: dict[str, tuple[str, str, Any, dict[str, Any]]] = {
 
 def ask(name: str, engine: Engine | None = None, **how: Any) -> Any:
     question, subject, source, asked = QUESTIONS[name]
-    request = make_request(question, subject, source, {**asked, **how})
+    request = make_request(question, subject, source, {**asked, **how, "second_process": False})
     return timeless(carry_out(find_question(question).begin(request), request, run_options_of(request), engine=engine))
 
 

@@ -15,14 +15,13 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from support.requests import audit
 
-import auditor
 from auditor.cli.config import read_config, settle
 from auditor.lookup import find_object
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 NAMES = ["feature_selection", "clusters", "tree"]
-pytestmark = pytest.mark.usefixtures("no_second_process")
 CONFIDENCE = 1 - 1e-6
 
 
@@ -32,7 +31,7 @@ def part(name: str, attribute: str) -> Any:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_before_fails(name: str) -> None:
-    record = auditor.audit(f"{EXAMPLES / name}.py:before", confidence=CONFIDENCE)
+    record = audit(f"{EXAMPLES / name}.py:before", confidence=CONFIDENCE)
     print(f"{name}: before, {record.pairs} pairs, {record.bound}")
     assert (record.verdict, record.expect) == ("fail", "fail"), record.reason
 
@@ -44,7 +43,7 @@ SLOW = [  # 24,000 rows a run; and 100 pairs of k-means, which the table below h
 
 @pytest.mark.parametrize("name", [*SLOW, "tree"])
 def test_after_passes_at_its_claim_and_is_accurate(name: str) -> None:
-    record = auditor.audit(f"{EXAMPLES / name}.py:after", confidence=CONFIDENCE)
+    record = audit(f"{EXAMPLES / name}.py:after", confidence=CONFIDENCE)
     print(f"{name}: after, {record.pairs} pairs, {record.bound}, {record.accuracy}")
     assert (record.verdict, record.expect) == ("pass", "pass"), record.reason
     assert not record.overridden

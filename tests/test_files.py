@@ -18,8 +18,6 @@ from auditor.errors import UsageError
 from auditor.files import write_bytes
 from auditor.report.formats import FORMATS
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
-
 
 @contextmanager
 def full_disk(room: int) -> Iterator[None]:

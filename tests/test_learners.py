@@ -37,7 +37,6 @@ def test_the_page_has_all_eighteen() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")  # what the libraries have to say
-@pytest.mark.usefixtures("no_second_process")
 @pytest.mark.parametrize(
     ("name", "words", "verdict"),
     [pytest.param(*row, marks=[pytest.mark.nightly] * (row[0] in SLOW), id=row[0]) for row in PAGE],

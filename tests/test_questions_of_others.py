@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.requests import timeless
+from support.requests import ask, audit, timeless
 
 import auditor
 from auditor.errors import UsageError
@@ -241,7 +241,6 @@ auditor.ask("luckk", len)
     assert "there is no question 'luckk' (did you mean luck?)" in found.stderr
 
 
-@pytest.mark.usefixtures("no_second_process")
 def test_whoever_runs_it_its_record_is_one(installed: Path, tmp_path: Path, command: Command) -> None:
     """In this process; in two workers with a ledger; and again from the ledger alone."""
     records = []
@@ -262,7 +261,6 @@ def test_whoever_runs_it_its_record_is_one(installed: Path, tmp_path: Path, comm
     assert command("replay", "record.json", "--pair", "0", "--trust", cwd=tmp_path)[1] == again
 
 
-@pytest.mark.usefixtures("no_second_process")
 def test_a_project_gates_on_it(installed: Path, tmp_path: Path, command: Command) -> None:
     (tmp_path / "pyproject.toml").write_text(
         "[[tool.auditor.subject]]\nquestion = 'luck'\ntarget = 'mine:majority'\nsource = 'bernoulli(0.1)'\n"
@@ -302,21 +300,19 @@ def share(sample: auditor.Sample, r: Any) -> float:
     return round(sample.mean(), 2)
 
 
-@pytest.mark.usefixtures("no_second_process")
 def test_an_object_that_draws_is_a_source(kind: Any) -> None:
-    record = auditor.audit(majority, kind(0.1), size=30)
+    record = audit(majority, kind(0.1), size=30)
     assert (record.verdict, record.source, record.size) == ("pass", "coins that show heads with 0.1", 30)
     assert not record.importable
-    by_function = auditor.audit(majority, kind(0.45).draw, size=30)
-    assert auditor.audit(majority, kind(0.45), size=30).mismatches == by_function.mismatches > 0
+    by_function = audit(majority, kind(0.45).draw, size=30)
+    assert audit(majority, kind(0.45), size=30).mismatches == by_function.mismatches > 0
 
 
-@pytest.mark.usefixtures("no_second_process")
 def test_what_it_knows_of_its_law_is_used(kind: Any) -> None:
     """Counts, of a sample that no rows could make; the risk for a loss, exactly; and the truth for an oracle."""
-    counted = auditor.audit(share, kind(0.25), size=10**15, sample="counts")
+    counted = audit(share, kind(0.25), size=10**15, sample="counts")
     assert (counted.verdict, counted.sample_kind) == ("pass", "counts")
-    loss = auditor.ask("loss", lambda s, r: 0, kind(0.25), size=30, loss=is_other, rho=0.1, delta=0.2)
+    loss = ask("loss", lambda s, r: 0, kind(0.25), size=30, loss=is_other, rho=0.1, delta=0.2)
     assert loss.accuracy is not None
     assert loss.accuracy.allowed == pytest.approx(0.3), "no allowance for measuring what is known"
 
@@ -324,15 +320,14 @@ def test_what_it_knows_of_its_law_is_used(kind: Any) -> None:
     def exact(sample: Any, r: Any) -> float:
         return 0.25
 
-    judged = auditor.audit(exact, kind(0.25), size=30)
+    judged = audit(exact, kind(0.25), size=30)
     assert judged.accuracy is not None
     assert (judged.verdict, judged.accuracy.failures) == ("pass", 0)
-    assert auditor.audit(exact, kind(0.5), size=30).verdict == "fail"
+    assert audit(exact, kind(0.5), size=30).verdict == "fail"
 
 
-@pytest.mark.usefixtures("no_second_process")
 def test_several_of_a_kind_are_told_apart(kind: Any) -> None:
-    record = auditor.audit(majority, [kind(0.1), kind(0.5)], size=30, rho=0.2)
+    record = audit(majority, [kind(0.1), kind(0.5)], size=30, rho=0.2)
     assert [cell.name for cell in record.cells] == [f"coins that show heads with {p}" for p in (0.1, 0.5)]
     assert [cell.verdict for cell in record.cells][1] == "fail"
     assert record.reason.startswith("with coins that show heads with 0.5 ")
@@ -351,21 +346,20 @@ class Wrong:
         return self._law
 
 
-@pytest.mark.usefixtures("no_second_process")
 def test_a_source_that_breaks_the_contract_is_told_so() -> None:
     for law in ({0: 0.3}, 7, {0: -1.0, 1: 2.0}):
-        none = auditor.audit(share, Wrong(law=law), size=10, sample="counts")
+        none = audit(share, Wrong(law=law), size=10, sample="counts")
         assert (none.verdict, none.exit_code) == ("error", 4)
         assert "source Wrong: its law must be {value: probability}; " in none.reason
-    short = auditor.audit(majority, Wrong(rows=lambda size: np.zeros(size - 1)), size=10)
+    short = audit(majority, Wrong(rows=lambda size: np.zeros(size - 1)), size=10)
     assert (short.verdict, short.exit_code) == ("error", 4)
     assert "source Wrong returned 9 rows where 10 were asked for" in short.reason
-    raised = auditor.audit(majority, Wrong(rows=lambda size: 1 / 0), size=10)
+    raised = audit(majority, Wrong(rows=lambda size: 1 / 0), size=10)
     assert "source Wrong raised" in raised.reason
     with pytest.raises(UsageError, match="declares no size"):
-        auditor.audit(majority, Wrong())
+        audit(majority, Wrong())
     with pytest.raises(UsageError, match="must be a spec"):
-        auditor.audit(majority, object(), size=10)
+        audit(majority, object(), size=10)
 
 
 def test_the_command_line_finds_one_by_its_name(installed: Path, tmp_path: Path, command: Command) -> None:

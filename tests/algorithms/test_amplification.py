@@ -17,8 +17,8 @@ from conformance import FEW, Laws, amplified_law, near_the_middle, nu_of_laws, r
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import multinomial
+from support.requests import audit
 
-import auditor
 from algorithms import amplification
 from algorithms.amplification import (
     amplified,
@@ -47,7 +47,6 @@ from auditor.randomness import from_key, root_key
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.subjects.subject import load_subject
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
 SURE = 1e-5
 
 
@@ -144,7 +143,7 @@ def test_anyones_learner_is_run_by_run_and_has_its_exact_law() -> None:
     asked = {"eta": 0.1, "nu": 0.3, "beta": 0.4, "rho": 0.3, "sample_scale": 3e-7}
     rho, _ = amplified_law(laws, bool, **asked)
     better = amplify(run_by_run(noisy_bit, 1), base_size=1, **asked)
-    record = auditor.audit(better, uniform, size=sample_size(1, **asked), fixed=80, rho=0.2)
+    record = audit(better, uniform, size=sample_size(1, **asked), fixed=80, rho=0.2)
     low, high = (f(record.pairs, record.mismatches, SURE) for f in (clopper_pearson_lower, clopper_pearson_upper))
     print(f"base {rho_of_laws(laws)}, amplified {record.mismatches} of {record.pairs}, in [{low}, {high}], exact {rho}")
     assert low <= rho <= high
@@ -208,9 +207,9 @@ def test_bottom_for_all_fails_the_audit_of_accuracy() -> None:
     def gives_up(sample: Sample, r: Any, **_: Any) -> Any:
         return BOTTOM
 
-    record = auditor.audit(gives_up, confidence=0.99)
+    record = audit(gives_up, confidence=0.99)
     assert (record.verdict, record.decided_by, record.mismatches) == ("fail", "accuracy", 0)
-    unrounded = auditor.audit(amplified, params={"width": 1}, confidence=0.99)  # no output has half of its runs
+    unrounded = audit(amplified, params={"width": 1}, confidence=0.99)  # no output has half of its runs
     assert (unrounded.verdict, unrounded.decided_by) == ("fail", "accuracy")
 
 
@@ -340,7 +339,7 @@ def test_medians_are_rounded_by_the_strings_offset() -> None:
 
 def test_the_subject_says_what_it_costs_and_takes_another_base() -> None:
     params = {"base": noisy_bit, "base_size": 1, "eta": 0.1, "beta": 0.4, "rho": 0.3, "sample_scale": 1e-7}
-    record = auditor.audit(amplified_base, "uniform", params=params, sample="rows")
+    record = audit(amplified_base, "uniform", params=params, sample="rows")
     assert record.verdict == "pass"
     assert record.note is not None
     assert "runs of the base each" in record.note

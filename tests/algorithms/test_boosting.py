@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.exact import check_frequency, check_one_law
-from support.requests import bench_of
+from support.requests import audit, bench_of
 
 import auditor
 from algorithms import boosting
@@ -53,7 +53,6 @@ from auditor.sources.sample import CountSample, Sample
 from auditor.sources.source import load_source
 from auditor.trials.trial import run_pair
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
 RHO, EPS, TAU, GAMMA, T = 0.5, 0.3, 0.47, 0.1175, 1543  # what Corollary 6.5 is declared at
 LEARNERS: Any = {"foams": r_halfspace_foams, "boxes": r_halfspace_boxes}
 
@@ -294,7 +293,7 @@ def test_accuracy_is_judged_at_eps(share: float, fine: bool) -> None:
 
 @pytest.mark.parametrize("name", ["boosting:r_halfspace_boosted_boxes", "halfspace:r_halfspace_boxes"])
 def test_a_source_without_the_margin_gets_a_sentence(name: str) -> None:
-    record = auditor.audit(f"algorithms.{name}", TWO_LINES, params={"tau": 0.5, "d": 2})
+    record = audit(f"algorithms.{name}", TWO_LINES, params={"tau": 0.5, "d": 2})
     assert (record.verdict, record.pairs) == ("error", 0)
     assert record.reason.startswith("tau=0.5 must be at most the margin of the source points(")
     assert "which is 0.4706: lower tau, or take rows that" in record.reason
@@ -347,7 +346,7 @@ def test_a_draw_beyond_two_to_the_63_is_refused_before_anything_is_drawn(monkeyp
     monkeypatch.setattr("auditor.sources.sample.fall", noted)
     params = {"rho": 1e-6, "eps": 0.01}
     with pytest.raises(auditor.AuditorError, match="more than one look can count"):
-        auditor.audit("algorithms.boosting:r_halfspace_boosted", params=params, rho=0.3)
+        audit("algorithms.boosting:r_halfspace_boosted", params=params, rho=0.3)
     assert drawn == []
 
 

@@ -61,8 +61,6 @@ from auditor.randomness import from_key, root_key
 from auditor.sources.source import load_source
 from auditor.subjects.subject import load_subject
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
-
 seeds = st.integers(0, 2**32)
 biases = st.floats(0.25, 0.75)
 taus = st.floats(0.05, 0.24)

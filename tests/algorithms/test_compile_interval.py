@@ -28,9 +28,6 @@ from auditor.randomness import Randomness, from_key, root_key
 from auditor.sources.sample import CountSample, Sample
 from auditor.sources.source import load_source
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
-
-
 # Why it works.
 
 

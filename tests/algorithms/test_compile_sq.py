@@ -25,9 +25,6 @@ from algorithms.statistical_query import rstat
 from algorithms.statistical_query import sample_size as rstat_size
 from auditor.randomness import Randomness, from_key, root_key
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
-
-
 # Shares, sizes, rows and children.
 
 

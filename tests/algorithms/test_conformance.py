@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from conformance import BAD, BLIND, EXACT, HARD, ORACLES, REFUSED, ROWS, SETTINGS, TWINS, Exact, Judged, cells, given
 from support.exact import check_frequency
-from support.requests import bench_of, inquiry_of, worked_through
+from support.requests import audit, bench_of, inquiry_of, worked_through
 
 import auditor
 from algorithms.everyday.mean_vector import in_turn
@@ -28,7 +28,7 @@ from auditor.subjects.subject import load_subject
 from auditor.trials.trial import judge
 from auditor.values import same
 
-pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
+pytestmark = pytest.mark.usefixtures("few_finishes")
 ALARM = 1e-6
 STEPS = [name for name in ROWS if load_subject(name).finishing is not None]
 
@@ -76,7 +76,7 @@ def test_bad_parameters_get_name_value_range_and_cure(name: str, params: str, wo
     by, _, asked = params.rpartition(": ")
     if by != "run":
         with pytest.raises(auditor.AuditorError) as audited:
-            auditor.audit(name, params=given(asked))
+            audit(name, params=given(asked))
         assert words in str(audited.value)
     if by != "size":
         subject = load_subject(name)
@@ -152,7 +152,7 @@ SLOW = ("bias_by_median", "r_halfspace_boosted_boxes")
 def test_it_ends_as_it_declares_at_its_own_size(name: str) -> None:
     row, params = ROWS[name], {"rho": 0.5} if name in EASIER else {}
     subject = load_subject(name, params)
-    record = auditor.audit(name, **subject.asks, params=params)
+    record = audit(name, **subject.asks, params=params)
     print(f"{name}: {record.mismatches} of {record.pairs} pairs differ, {record.reason}")
     assert (record.verdict, record.expect, record.size) == (row.expect, row.expect, subject.declares("size"))
     if record.accuracy is not None and row.expect == "pass":
@@ -162,7 +162,7 @@ def test_it_ends_as_it_declares_at_its_own_size(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "source", "options"), HARD)
 def test_its_claim_holds_on_hard_sources(name: str, source: str, options: dict[str, Any]) -> None:
-    record = auditor.audit(name, source, **options)
+    record = audit(name, source, **options)
     print(f"{name} on {source}: {record.reason}")
     assert (record.verdict, record.sample_scale or 1.0) == ("pass", 1.0)
     assert record.accuracy is not None
@@ -192,7 +192,7 @@ def test_its_rho_is_the_exact_one(case: Exact) -> None:
         if case.wrong is not None:
             check_frequency(tally.failures, tally.runs, case.wrong(), alarm=ALARM)
         return
-    record = auditor.audit(case.name, case.source, **options | case.options)
+    record = audit(case.name, case.source, **options | case.options)
     assert record.rho is not None
     print(f"{case.name}: [{record.rho.low:.4f}, {record.rho.high:.4f}], exact {truth:.4f}")
     assert (record.pairs, record.measures[0].count is None) == (case.pairs, case.integrated)
@@ -242,7 +242,7 @@ SMALL: dict[str, dict[str, Any]] = {
 def test_it_is_its_two_steps_and_finishes_apart_as_often_as_it_says(name: str) -> None:
     """A declared mismatch is contradicted wrongly with probability 1e-4 at most."""
     pairs = 8
-    record = auditor.audit(name, **SMALL.get(name, {"size": 400}), rho=0.9, fixed=pairs, confidence=0.999, seed=2)
+    record = audit(name, **SMALL.get(name, {"size": 400}), rho=0.9, fixed=pairs, confidence=0.999, seed=2)
     answer = record.answer.integrated
     print(f"{name}: {answer.differing} of {pairs * FINISHES} differ, {answer.expected:.1f} are declared")
     assert record.decided_by != "formula"

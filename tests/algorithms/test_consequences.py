@@ -42,8 +42,6 @@ from auditor.randomness import from_key, root_key
 from auditor.sources.source import load_source
 from auditor.subjects.subject import load_subject
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
-
 # Lemma A.6.
 
 LABELS, ROWS = 3, 2  # equally likely values of a row, rows of a sample

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from scipy.special import betaincinv
 from scipy.stats import binom
 from support.exact import check_one_law
-from support.requests import bench_of, inquiry_of, worked_through
+from support.requests import audit, bench_of, inquiry_of, worked_through
 
 import auditor
 from algorithms.heavy_hitters import sample_size as heavy_size
@@ -51,7 +51,6 @@ from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_u
 from auditor.trials.trial import Bench, judge
 
 ALPHA = 1e-8
-pytestmark = pytest.mark.usefixtures("no_second_process")
 
 
 # Sizes, from the page that the module was written from.
@@ -128,7 +127,7 @@ def test_the_plain_median_is_a_row_and_accurate_but_not_reproducible() -> None:
     assert median(np.array([3, 1, 2]), r) == 2
     assert median(np.array([0.25, 0.75, 0.5, 9.0]), r) == 0.5  # of an even number the last is left out
     assert median(np.array(["b", "c", "a"]), r) == "b"
-    record = auditor.audit(median, fixed=200, confidence=1 - ALPHA)
+    record = audit(median, fixed=200, confidence=1 - ALPHA)
     assert record.accuracy is not None
     print(f"{record.mismatches} mismatches, {record.accuracy.failures} inaccurate of {record.pairs}, delta 0.05")
     assert (record.verdict, record.expect) == ("fail", "fail")
@@ -533,12 +532,12 @@ def test_bad_calls_get_a_sentence(call: Callable[[Any], Any], words: str) -> Non
 
 def test_a_size_or_a_source_that_does_not_suit() -> None:
     with pytest.raises(auditor.AuditorError, match=r"size=1,000 does not suit .*examples were asked for.*it declares"):
-        auditor.audit(r_median, size=1000)
-    record = auditor.audit(r_median, "randint(0, 300)")
+        audit(r_median, size=1000)
+    record = audit(r_median, "randint(0, 300)")
     assert record.verdict == "error"
     assert any("integers in 0 .. 2^8 - 1, and they are 0 to 299" in finding.message for finding in record.findings)
     with pytest.raises(auditor.AuditorError, match="cannot be listed"):
-        auditor.audit(r_median, "norm")
+        audit(r_median, "norm")
 
 
 def test_parameters_at_their_limits_are_taken() -> None:

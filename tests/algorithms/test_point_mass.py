@@ -24,7 +24,6 @@ from auditor.randomness import from_key, root_key
 from auditor.sources.sample import CountSample
 from auditor.sources.source import load_source
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
 Query = Callable[[Any], Any]
 
 

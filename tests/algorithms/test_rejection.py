@@ -22,7 +22,6 @@ from auditor.sources.sample import CountSample, Sample
 from auditor.sources.source import load_source
 from auditor.trials.trial import run_pair
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
 HALF = Fraction(1, 2)
 
 

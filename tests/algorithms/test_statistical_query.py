@@ -28,7 +28,7 @@ from algorithms.statistical_query import (
 from auditor.randomness import from_key, root_key
 from auditor.trials.integrated import CorePair, run_integrated
 
-pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
+pytestmark = pytest.mark.usefixtures("few_finishes")
 unit = st.floats(0, 1)
 parameters = st.tuples(st.floats(0.01, 1), st.floats(0.05, 1), st.floats(0.05, 0.95)).map(
     lambda p: (p[0], p[1], p[2] * p[1] / 2)

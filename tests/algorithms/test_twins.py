@@ -10,6 +10,7 @@ import math
 
 import pytest
 from conformance import FLIPS, ROWS, first_appearances, generator_in_turn, unshared_offset
+from support.requests import audit
 
 import auditor
 from algorithms.everyday import mean_laws
@@ -63,19 +64,17 @@ def test_the_twins_of_the_mean_differ_from_it_in_one_step() -> None:
     assert {ROWS[twin].numbers[0] for twin in ROWS["r_mean_vector"].twins[:3]} == {str(mean.SIZE)}
 
 
-@pytest.mark.usefixtures("no_second_process")
 def test_two_sequences_of_ucb_are_nearly_never_the_same() -> None:
-    record = auditor.audit(bandit_ucb, fixed=25, rho=0.2)
+    record = audit(bandit_ucb, fixed=25, rho=0.2)
     assert record.mismatches == record.pairs == 25
 
 
-@pytest.mark.usefixtures("no_second_process")
 def test_with_named_children_the_same_phase_passes() -> None:
     """At a rate of about 0.05: not to pass 0.2 takes more than 20 of 150 pairs, which has probability below 3e-5."""
 
     def named(sample: Sample, r: Randomness) -> Pulls:
         return drop_once(sample, lambda arm: random_threshold(r.child(arm), LOW, HIGH))
 
-    record = auditor.audit(named, EDGE, sample="counts", size=4 * PULLS, rho=0.2, fixed=150)
+    record = audit(named, EDGE, sample="counts", size=4 * PULLS, rho=0.2, fixed=150)
     print(f"{record.mismatches} of {record.pairs}")
     assert record.verdict == "pass"

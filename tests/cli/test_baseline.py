@@ -65,7 +65,6 @@ seed = 0
 pairs = 10
 mismatches = 1
 """
-pytestmark = pytest.mark.usefixtures("no_second_process")
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ import pytest
 from auditor.questions.pairs import PairsOptions
 from auditor.request import listed
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
 Command = Callable[..., tuple[int, str, str]]
 LEARNERS = """
 import auditor

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 import rich_click as click
 from msgspec.structs import replace
+from support.requests import audit
 
 import auditor
 from auditor.case import Case
@@ -29,8 +30,6 @@ from auditor.errors import BadValue, SubjectError, UsageError
 from auditor.flow.record import Record, to_json
 from auditor.request import Options, listed
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
-
 
 def constant(sample: Any, r: Any) -> int:
     return 1
@@ -38,7 +37,7 @@ def constant(sample: Any, r: Any) -> int:
 
 @cache
 def audited() -> Record:
-    return auditor.audit(f"{__name__}:constant", "norm", size=2, fixed=29)
+    return audit(f"{__name__}:constant", "norm", size=2, fixed=29)
 
 
 def refusal(call: Callable[[], Any], kind: Any = UsageError) -> str:
@@ -514,7 +513,7 @@ def test_moments_are_in_utc_where_they_do_not_say() -> None:
 
 def test_a_ledger_without_what_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, name = str(tmp_path / "l.sqlite"), f"{__name__}:constant"
-    auditor.audit(name, "norm", size=2, fixed=29, ledger=file)
+    audit(name, "norm", size=2, fixed=29, ledger=file)
     for more, which in ((["--since", "2999-01-01"], " since 2999-01-01"), ([], "")):
         target = name if more else "algorithms.controls:first_bit"
         code, err = said_of(capsys, "history", target, "--ledger", file, *more)

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.requests import request_of
+from support.requests import ask, request_of
 
-import auditor
 from auditor.case import Case
 from auditor.engine.engine import Serial, make_run_options
 from auditor.errors import UsageError
@@ -25,7 +24,6 @@ from auditor.report.history import counts_of, page_over_time, rho_over_time, sin
 
 Command = Callable[..., tuple[int, str, str]]
 FIRST_BIT = "algorithms.controls:first_bit"
-pytestmark = pytest.mark.usefixtures("no_second_process")
 
 
 def audited(seed: int, started: int, counts: tuple[int, int], **plan: Any) -> Past:
@@ -79,7 +77,7 @@ def test_audits_of_another_rho_are_left_out() -> None:
 def test_the_command_reads_a_ledger_and_exits_by_what_it_finds(tmp_path: Path, command: Command) -> None:
     ledger, before = tmp_path / "audits.sqlite", datetime.now(UTC)
     for seed in range(3):
-        auditor.ask("rho", FIRST_BIT, "bernoulli(0.5)", size=1, rho=0.6, pairs=40, seed=seed, ledger=ledger)
+        ask("rho", FIRST_BIT, "bernoulli(0.5)", size=1, rho=0.6, pairs=40, seed=seed, ledger=ledger)
     code, out, _ = command("history", "first_bit", "--above", "0.1", cwd=tmp_path)
     assert (code, "rho rose above 0.1: noticed with the audit of " in out) == (1, True)
     code, out, _ = command("history", "first_bit", "--above", "0.9", "--ever", "0.01", cwd=tmp_path)
@@ -109,7 +107,7 @@ REFUSED = [
 
 
 def test_what_cannot_be_said_gets_a_sentence(tmp_path: Path, command: Command) -> None:
-    auditor.ask("nu", FIRST_BIT, "bernoulli(0.5)", size=1, eta=0.3, nu=0.3, ledger=tmp_path / "audits.sqlite")
+    ask("nu", FIRST_BIT, "bernoulli(0.5)", size=1, eta=0.3, nu=0.3, ledger=tmp_path / "audits.sqlite")
     for options, sentence in REFUSED:
         code, _, err = command("history", "first_bit", *options, cwd=tmp_path)
         assert (code, sentence in err) == (2, True), err
@@ -134,7 +132,9 @@ class StopsAfter(Silent):
 
 
 def audit_ahead(ledger: Path, *, subject: str = FIRST_BIT, stop: int = -1, **options: Any) -> Record:
-    how = make_run_options(ledger=ledger, resume=options.pop("resume", False), for_=options.pop("for_", None))
+    how = make_run_options(
+        ledger=ledger, resume=options.pop("resume", False), for_=options.pop("for_", None), second_process=False
+    )
     ticking = itertools.count() if how.for_ else itertools.repeat(0.0)
     request = request_of(subject, "bernoulli(0.5)", **options)
     inquiry = find_question("rho").begin(request)

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.requests import audit
 
 import auditor
 from auditor.cli.command_line import run
-
-pytestmark = pytest.mark.usefixtures("no_second_process")
 
 LEARNERS = """
 import numpy as np
@@ -96,7 +95,7 @@ def test_a_record_with_several_cells_asks_which(printed: Any, capsys: pytest.Cap
 def test_from_python_a_pair_is_what_the_audit_saw() -> None:
     import again_mine
 
-    record = auditor.audit(again_mine.first, again_mine.rows, size=4)
+    record = audit(again_mine.first, again_mine.rows, size=4)
     found = auditor.replay(again_mine.first, again_mine.rows, size=4, pair=record.examples[0].pair)
     assert found.difference is not None
     assert found.outputs[0] is not found.outputs[1]

@@ -15,8 +15,6 @@ from support.warm import Warm
 
 from auditor.cli.command_line import run
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
-
 LEARNERS = """
 import functools, math, os, pathlib, subprocess
 from collections.abc import Callable

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.processes import descendants, is_alive, on_linux, wait_until
-from support.requests import bench_of, carried_out, timeless
+from support.requests import audit, bench_of, carried_out, timeless
 
 import auditor
 from auditor.engine import worker_process
@@ -146,7 +146,7 @@ def test_blas_has_one_thread_in_workers_and_here() -> None:
 
 @on_linux
 def test_a_worker_has_no_thread_that_waits_for_work_and_no_variable_of_its_own(
-    light_workers: None, no_second_process: None, monkeypatch: pytest.MonkeyPatch
+    light_workers: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server that forks it was started with one that says so to BLAS."""
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
@@ -154,7 +154,7 @@ def test_a_worker_has_no_thread_that_waits_for_work_and_no_variable_of_its_own(
     def strangers(sample: Any, r: np.random.Generator) -> list[str]:
         return [*os.listdir("/proc/self/task")[1:], *({"OPENBLAS_NUM_THREADS"} & {*os.environ})]
 
-    record = auditor.audit(strangers, ROWS, size=5, jobs=2, view=lambda found: found == [] or 1 / 0)
+    record = audit(strangers, ROWS, size=5, jobs=2, view=lambda found: found == [] or 1 / 0)
     assert record.verdict == "pass", record.reason
 
 
@@ -233,7 +233,6 @@ def test_a_timeout_is_never_bottom(pair: int, hang: Callable[..., Record]) -> No
 
 
 @on_linux
-@pytest.mark.usefixtures("no_second_process")
 def test_memory_that_is_shared_counts_too() -> None:
     """No limit of the system holds it: it is watched, and what a watcher ends is never bottom.
 

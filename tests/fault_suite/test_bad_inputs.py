@@ -79,16 +79,6 @@ def fresh(folder: Path) -> Iterator[None]:
             del sys.modules[name]
 
 
-@pytest.fixture
-def second_process_if_it_matters(cases: Sequence[Bad], request: pytest.FixtureRequest) -> None:
-    """What cannot be drawn from, and what passes all the same, is loaded by a second process too: by `-m nightly`."""
-    if (
-        cases[0].kind.startswith(("sources", "files", "combinations"))
-        and request.config.getoption("markexpr") != "nightly"
-    ):
-        request.getfixturevalue("no_second_process")
-
-
 def call(words: tuple[str, ...], capfd: pytest.CaptureFixture[str]) -> tuple[Ran, list[str]]:
     """The command in this process: how it ended, and what was wrong with that beyond what a shell sees."""
     capfd.readouterr()
@@ -123,7 +113,6 @@ def tried(case: Bad, names: frozenset[str], capfd: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="looks into /proc")
-@pytest.mark.usefixtures("second_process_if_it_matters")
 def test_a_bad_input_is_refused_with_a_sentence(
     cases: Sequence[Bad], playground: tuple[Path, frozenset[str]], enter: Tell, capfd: pytest.CaptureFixture[str]
 ) -> None:

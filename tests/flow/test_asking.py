@@ -15,7 +15,6 @@ from auditor.flow.question import check_table, find_question
 from auditor.request import GROUPS
 
 Command = Callable[..., tuple[int, str, str]]
-pytestmark = pytest.mark.usefixtures("no_second_process")
 
 
 def draw(rng: Any, size: int) -> Any:

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.requests import carried_out, request_of, timeless
+from support.requests import audit, carried_out, request_of, timeless
 
-import auditor
 from auditor.engine.engine import RunOptions
 from auditor.errors import BadValue
 from auditor.flow.question import find_question
@@ -25,7 +24,6 @@ from auditor.request import as_flag, as_name
 from auditor.statistics.interval import sequence_upper
 from auditor.statistics.outward import at_most
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
 CONSTANT, FIRST_BIT, GOOD_AND_BAD = (f"algorithms.{name}" for name in (
     "controls:constant", "controls:first_bit", "known_answers:good_and_bad"
 ))  # fmt: skip
@@ -70,13 +68,13 @@ def test_a_clock_is_up_at_its_end_and_has_nothing_left_after_it() -> None:
 def test_a_name_that_python_keeps_for_itself_is_typed_without_its_underscore() -> None:
     assert (as_flag("for_"), as_flag("on_error")) == ("--for", "--on-error")
     assert (as_name("for"), as_name("for_"), as_name("seed")) == ("for_", "for_", "seed")
-    spelt = [auditor.audit(CONSTANT, **{name: "1h"}) for name in ("for", "for_")]
+    spelt = [audit(CONSTANT, **{name: "1h"}) for name in ("for", "for_")]
     assert timeless(spelt[0]) == timeless(spelt[1])
 
 
 def test_a_clock_cuts_at_its_trial_and_decides_nothing_by_itself() -> None:
     """Whenever it runs out: undecided before the pair that decides, and the whole record from there on."""
-    whole = timeless(auditor.audit(CONSTANT))
+    whole = timeless(audit(CONSTANT))
     assert (whole["verdict"], whole["pairs"]) == ("pass", 33)
     for seconds in (1, 2, 3, 20, 34, 35, 36, 60):
         record = cut(seconds, CONSTANT)
@@ -181,7 +179,7 @@ def test_it_goes_on_from_its_ledger_to_the_record_of_an_audit_that_nobody_stoppe
     last = carried_out(
         FIRST_BIT, "bernoulli(0.2)", how=RunOptions(ledger=asked["ledger"], resume=True), size=1, rho=0.4
     )
-    assert timeless(last) == timeless(auditor.audit(FIRST_BIT, "bernoulli(0.2)", size=1, rho=0.4))
+    assert timeless(last) == timeless(audit(FIRST_BIT, "bernoulli(0.2)", size=1, rho=0.4))
 
 
 @pytest.mark.parametrize("how", [{"jobs": 2}, {"cluster": "local:2"}])
@@ -205,7 +203,7 @@ def test_workers_finish_what_they_have_and_get_no_more(how: dict[str, Any]) -> N
 
 
 def settled(*subjects: str, **options: Any) -> Any:
-    requests = [request_of(subject, "bernoulli(0.5)", size=1, **options) for subject in subjects]
+    requests = [request_of(subject, "bernoulli(0.5)", size=1, second_process=False, **options) for subject in subjects]
     return [(request, find_question(request.question).begin(request)) for request in requests]
 
 

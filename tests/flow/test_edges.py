@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from support.requests import StopsAfter, carried_out, case_of_first, cell_of, inquiry_of, request_of
+from support.requests import StopsAfter, audit, carried_out, case_of_first, cell_of, inquiry_of, request_of
 
 import auditor
 from auditor.engine.engine import RunOptions, Serial
@@ -34,8 +34,6 @@ from auditor.statistics.nu import NuGate
 from auditor.trials.fresh_rows import AT_TIMES, DECLARED
 from auditor.trials.trial import RunFailed, Trial
 from auditor.values import Difference
-
-pytestmark = pytest.mark.usefixtures("no_second_process")
 
 
 def constant(sample: Any, r: Any) -> int:
@@ -417,7 +415,7 @@ def test_more_than_is_allowed_is_said_where_no_limit_shows_it() -> None:
 
 @cache
 def audited() -> record.Record:
-    return auditor.audit(constant, "norm", size=2, fixed=29)
+    return audit(constant, "norm", size=2, fixed=29)
 
 
 def a_record(**fields: Any) -> record.Record:
@@ -769,21 +767,21 @@ def test_resume_and_what_it_says(tmp_path: Path) -> None:
     file = tmp_path / "l.sqlite"
     options: dict[str, Any] = {"source": "norm", "size": 2, "ledger": str(file), "pairs": 40}
     with pytest.raises(UsageError) as refused:
-        auditor.audit(constant, resume=True, **options)
+        audit(constant, resume=True, **options)
     assert str(refused.value) == f"--resume: there is no file {file}; leave --resume out to begin an audit"
     assert not file.exists()
-    auditor.audit(coin, "norm", size=2, ledger=str(file), pairs=40)
+    audit(coin, "norm", size=2, ledger=str(file), pairs=40)
     name = f"{__name__}:constant"
     with pytest.raises(UsageError) as refused:
-        auditor.audit(constant, resume=True, **options)
+        audit(constant, resume=True, **options)
     assert str(refused.value) == f"--resume: {file} has no audit of {name}; leave --resume out to begin one"
-    auditor.audit(constant, **options)
+    audit(constant, **options)
     with pytest.raises(UsageError) as refused:
-        auditor.audit(constant, resume=True, **{**options, "seed": 3, "pairs": 30})
+        audit(constant, resume=True, **{**options, "seed": 3, "pairs": 30})
     said = f"--resume: {file} has an audit of {name}, but the two differ in --seed: 0 and 3, budget: 40 and 30; "
     assert str(refused.value) == said + "leave --resume out to begin another"
     with pytest.raises(UsageError) as refused:
-        auditor.audit(constant, resume=True, **{**options, "pairs": 50})
+        audit(constant, resume=True, **{**options, "pairs": 50})
     said = (
         f"--resume: {file} has this audit, and it was decided: pass; only an undecided one goes on with more --pairs. "
     )
@@ -1001,7 +999,7 @@ def needs_more(sample: auditor.Sample, r: Any, *, sample_scale: float = 1.0) -> 
 @pytest.mark.parametrize("size", [0, 2])
 def test_a_size_that_does_not_suit_is_a_usage_error(size: int) -> None:
     with pytest.raises(UsageError) as refused:
-        auditor.audit(needs_more, "norm", size=size)
+        audit(needs_more, "norm", size=size)
     if size:
         said = f"size=2 does not suit {__name__}:needs_more: "
         assert str(refused.value).startswith(said)
@@ -1012,9 +1010,9 @@ def test_a_size_that_does_not_suit_is_a_usage_error(size: int) -> None:
 
 
 def test_cells_of_one_kind_share_what_was_found_and_say_it_once() -> None:
-    found = auditor.audit(coin, np.array([1.0, -1.0, 2.0]), size=2, fixed=60, inputs={"p": [0.1, 0.2, 0.3]})
+    found = audit(coin, np.array([1.0, -1.0, 2.0]), size=2, fixed=60, inputs={"p": [0.1, 0.2, 0.3]})
     assert [one.kind for one in found.findings].count("resampled") == 1
-    assert found.cost.preflight_runs == auditor.audit(coin, np.array([1.0, -1.0]), size=2, fixed=29).cost.preflight_runs
+    assert found.cost.preflight_runs == audit(coin, np.array([1.0, -1.0]), size=2, fixed=29).cost.preflight_runs
 
 
 # runs and their records
@@ -1117,7 +1115,7 @@ def test_a_record_says_whether_another_process_finds_all_of_it(nameless: str | N
         "view": lambda one: one,
     }
     asked |= {nameless: others[nameless]} if nameless else {}
-    assert auditor.audit(**asked, size=2, fixed=29).importable == (nameless is None)
+    assert audit(**asked, size=2, fixed=29).importable == (nameless is None)
 
 
 @pytest.mark.parametrize("source", ["norm", lambda rng, size: 1 / 0])
@@ -1131,8 +1129,9 @@ def test_an_engine_of_its_own_is_closed_and_a_shared_one_stays_open(source: Any,
     shared, own = Counted(), Counted()
     monkeypatch.setattr(run, "make_engine", lambda *_: own)
     request = request_of(constant, source, size=2, fixed=29)
+    how = RunOptions(second_process=False)
     for engine in (shared, None):
-        run.carry_out(question.find_question("rho").begin(request), request, RunOptions(), engine=engine)
+        run.carry_out(question.find_question("rho").begin(request), request, how, engine=engine)
     assert (shared.closed, own.closed > 0) == (0, True)
 
 
@@ -1180,7 +1179,7 @@ def test_what_was_asked_is_kept_as_it_could_be_typed() -> None:
     assert "lambda" in run._typed(local)
     long = run._typed({1j: "x" * 500})
     assert len(long) <= 200
-    found = auditor.audit(constant, "norm", size=2, fixed=29, seed=4, jobs=1, as_=None)
+    found = audit(constant, "norm", size=2, fixed=29, seed=4, jobs=1, as_=None)
     assert found.asked == {"source": ["norm"], "size": 2, "fixed": 29, "seed": 4}
     assert found.cost.limits == {"jobs": 1}
     assert (found.cost.runs, found.cost.preflight_runs > 0) == (58, True)

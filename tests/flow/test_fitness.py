@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from support.requests import StopsAfter, bench_of, carried_out, case_of_first, inquiry_of
+from support.requests import StopsAfter, ask, audit, bench_of, carried_out, case_of_first, inquiry_of
 
 import auditor
 from auditor.engine.engine import RunOptions
@@ -20,8 +20,6 @@ from auditor.flow.ledger import plan_of
 from auditor.flow.question import Answer
 from auditor.flow.record import Record
 from auditor.trials.preflight import Checked, ShownOutput, conclude, look
-
-pytestmark = pytest.mark.usefixtures("no_second_process")
 
 
 def knows_and_denies(output: int, *, source: Any, r: Any, params: Any) -> bool:
@@ -41,14 +39,14 @@ def hides(sample: Any, r: np.random.Generator, *, how: str = "r") -> float:
 @pytest.mark.parametrize("order", [1, -1])
 def test_what_is_known_of_one_source_is_not_taken_for_another(order: int) -> None:
     """The law of the larger one is too long to list, and of the other it is not: only there accuracy is judged."""
-    record = auditor.audit(inaccurate, ["randint(0, 1000000000)", "randint(0, 10)"][::order])
+    record = audit(inaccurate, ["randint(0, 1000000000)", "randint(0, 10)"][::order])
     assert (record.verdict, record.decided_by) == ("fail", "accuracy")
     assert "randint(0, 10)" in record.reason
     assert [f.kind for f in record.findings].count("accuracy-unknown") == 1
 
 
 def test_every_value_of_a_curve_is_looked_at() -> None:
-    record = auditor.ask("curve", hides, "norm", size=3, vary={"how": ["r", "hidden"]}, pairs=200)
+    record = ask("curve", hides, "norm", size=3, vary={"how": ["r", "hidden"]}, pairs=200)
     assert record.verdict == "error"
     assert "not a function of (sample, r)" in record.reason
 
@@ -79,7 +77,7 @@ def fails_to_see(output: Any) -> Any:
 
 
 def test_what_a_view_raised_is_told_with_several_sources_too() -> None:
-    record = auditor.audit(hides, ["norm", "uniform"], size=3, view=fails_to_see)
+    record = audit(hides, ["norm", "uniform"], size=3, view=fails_to_see)
     assert record.verdict == "error"
     assert any("no view" in finding.message for finding in record.findings)
 
@@ -93,18 +91,16 @@ def test_an_interrupted_comparison_has_the_confidence_of_both() -> None:
 
 def test_a_comparison_promises_no_extension(tmp_path: Path) -> None:
     undecided: dict[str, Any] = {"params": {"q": 0.1}, "rho": 0.06, "pairs": 80, "ledger": tmp_path / "l.sqlite"}
-    record = auditor.audit("algorithms.known_answers:own_coin", **undecided)
+    record = audit("algorithms.known_answers:own_coin", **undecided)
     assert record.verdict == "inconclusive"
     assert "--resume" not in record.reason
 
 
 def test_the_largest_rho_of_several_is_that_of_all_cells() -> None:
     """Where churn, or nu, is the question: rho's limits are of the cell with the largest, and hold for all at once."""
-    record = auditor.audit(
-        "algorithms.known_answers:good_and_bad", inputs={"bad": [0.0, 0.05, 0.1]}, eta=0.3, nu=0.4, seed=3
-    )
+    record = audit("algorithms.known_answers:good_and_bad", inputs={"bad": [0.0, 0.05, 0.1]}, eta=0.3, nu=0.4, seed=3)
     assert record.rho is not None
-    single = auditor.audit("algorithms.known_answers:good_and_bad", params={"bad": 0.0}, eta=0.3, nu=0.4, seed=3)
+    single = audit("algorithms.known_answers:good_and_bad", params={"bad": 0.0}, eta=0.3, nu=0.4, seed=3)
     assert single.rho is not None
     assert record.rho.high > single.rho.high, "each at its share of the error"
     assert record.answer.cell in {row.name for row in record.cells}
@@ -141,17 +137,17 @@ def warnings_of(record: Record) -> list[str]:
 
 
 def test_none_from_every_run_is_asked_about_and_changes_no_verdict() -> None:
-    record = auditor.audit(forgets, "norm", size=5)
+    record = audit(forgets, "norm", size=5)
     assert (record.verdict, record.exit_code) == ("pass", 0)
     (words,) = warnings_of(record)
     assert words == "every run returned None, whatever sample and r: is a return missing?"
-    (words,) = warnings_of(auditor.audit(three, "norm", size=5))
+    (words,) = warnings_of(audit(three, "norm", size=5))
     assert words == "every run returned 3, whatever sample and r: does it use its sample?"
 
 
 @pytest.mark.parametrize("learner", [coin, promised])
 def test_what_differs_or_is_promised_is_no_reason_to_warn(learner: Any) -> None:
-    assert warnings_of(auditor.audit(learner, "norm", size=5)) == []
+    assert warnings_of(audit(learner, "norm", size=5)) == []
 
 
 CONSTANT = Checked(6, "same", changes_sample=False, knows_truth=True, warnings=(), always=ShownOutput("code", "3"))

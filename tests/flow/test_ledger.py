@@ -22,6 +22,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from support import requests
 from support.learners import rounded, uniform
 from support.processes import wait_until
 from support.requests import StopsAfter, carried_out, case_of_first, inquiry_of, request_of, timeless
@@ -38,7 +39,6 @@ from auditor.statistics.gate import Gate
 
 SUBJECTS = Path(__file__).parents[1] / "learners"
 ROWS = ("--source", "faults:rows", "--size", "50")
-pytestmark = pytest.mark.usefixtures("no_second_process")
 Command = Callable[..., tuple[int, str, str]]
 
 
@@ -91,7 +91,7 @@ def test_what_is_known_is_not_run_again(ledger: Path) -> None:
 
     RUNS.clear()
     for resume in (False, True):
-        assert auditor.audit(counts, uniform, size=2, ledger=ledger, resume=resume).pairs == 33
+        assert requests.audit(counts, uniform, size=2, ledger=ledger, resume=resume).pairs == 33
     assert len(RUNS) == 6 + 66 + 6  # the second time the preflight alone
 
 
@@ -109,7 +109,7 @@ def test_an_undecided_audit_goes_on_with_more_pairs(tmp_path: Path) -> None:
     ends, wavers, gate = [], make_wavers(), Gate(0.1, 0.05, budget=60)
     for name, budgets in (("at once", (60, 150)), ("in steps", (60, 100, 150, 150))):
         for step, pairs in enumerate(budgets):
-            record = auditor.audit(
+            record = requests.audit(
                 wavers, uniform, size=2, rho=0.1, pairs=pairs, seed=3, ledger=tmp_path / name, resume=step > 0
             )
             decided = gate.is_pass(record.pairs, record.mismatches), gate.is_fail(record.pairs, record.mismatches)
@@ -126,17 +126,17 @@ def test_a_killed_audit_may_go_on_with_more_pairs(ledger: Path) -> None:
     wavers = make_wavers()
     cut = carried_out(wavers, uniform, watch=StopsAfter(20), how=make_run_options(ledger=ledger), pairs=60, **options)
     assert cut.decided_by == "interrupt"
-    longer = auditor.audit(wavers, uniform, pairs=100, ledger=ledger, resume=True, **options)
+    longer = requests.audit(wavers, uniform, pairs=100, ledger=ledger, resume=True, **options)
     assert (longer.pairs > 20, longer.budget, longer.first_budget) == (True, 100, 60)
     with pytest.raises(UsageError, match="budget: 100 and 60"):
-        auditor.audit(wavers, uniform, pairs=60, ledger=ledger, resume=True, **options)
+        requests.audit(wavers, uniform, pairs=60, ledger=ledger, resume=True, **options)
 
 
 def test_what_is_judged_once_does_not_go_on(ledger: Path) -> None:
     wavers = make_wavers()
-    assert auditor.audit(wavers, uniform, size=2, fixed=60, seed=3, ledger=ledger).verdict == "inconclusive"
+    assert requests.audit(wavers, uniform, size=2, fixed=60, seed=3, ledger=ledger).verdict == "inconclusive"
     with pytest.raises(UsageError, match="budget: 60 and 100"):
-        auditor.audit(wavers, uniform, size=2, fixed=100, seed=3, ledger=ledger, resume=True)
+        requests.audit(wavers, uniform, size=2, fixed=100, seed=3, ledger=ledger, resume=True)
 
 
 def test_any_text_and_any_size_comes_back(ledger: Path) -> None:
@@ -144,8 +144,8 @@ def test_any_text_and_any_size_comes_back(ledger: Path) -> None:
     def odd(sample: auditor.Sample, r: np.random.Generator) -> str:
         return "\udc80\x00'; DROP TABLE trials;--" + str(sample.take(1000).mean())
 
-    first = auditor.audit(odd, ledger=ledger)
-    again = auditor.audit(odd, ledger=ledger, resume=True)
+    first = requests.audit(odd, ledger=ledger)
+    again = requests.audit(odd, ledger=ledger, resume=True)
     assert first.examples
     assert timeless(first) == timeless(again)
 
@@ -162,7 +162,7 @@ def test_another_version_and_other_code_are_refused(
     def resume(**options: Any) -> Record:
         for name in [name for name in sys.modules if name.startswith("_mine_")]:
             del sys.modules[name]  # another process would not have it
-        return auditor.audit(f"{file}:fine", uniform, size=3, ledger=ledger, **options)
+        return requests.audit(f"{file}:fine", uniform, size=3, ledger=ledger, **options)
 
     resume()
     with monkeypatch.context() as patch:
@@ -209,7 +209,7 @@ def test_a_file_that_anything_imports_is_part_of_the_plan(project: Path, ledger:
 
     def audit(*, resume: bool) -> Record:
         asked: dict[str, Any] = {"size": 3, "view": "output|looking:view", "ledger": ledger, "resume": resume}
-        return auditor.audit(f"{project}/mine.py:fine", "drawing:rows", **asked)
+        return requests.audit(f"{project}/mine.py:fine", "drawing:rows", **asked)
 
     whole = audit(resume=False)
     for name, text in PROJECT.items():
@@ -262,7 +262,7 @@ def flip_bits(ledger: Path, flips: int, seed: int) -> None:
     good = inquiry_of(rounded, rho=0.3, seed=4)
     done = audited(how=make_run_options(ledger=ledger), seed=4)
     request = request_of(rounded, params={"bad_luck": 0.02}, rho=0.3, fixed=80)
-    how = make_run_options(ledger=ledger, on_error="bottom")
+    how = make_run_options(ledger=ledger, on_error="bottom", second_process=False)
     carry_out(find_question("rho").begin(request), request, how, StopsAfter(60), Serial())
     whole, name, case = ledger.read_bytes(), done.subject, done.case
     told = read_history(str(ledger), name)
@@ -334,7 +334,7 @@ def test_a_log_cut_in_the_middle_of_a_write_costs_that_write_alone(
 ) -> None:
     """What a crash leaves is a write-ahead log without its end: copied while the audit runs, then cut."""
     monkeypatch.setattr("auditor.flow.ledger._OFTEN", 0.0)  # a transaction a pair
-    auditor.audit(rounded, rho=0.3, ledger=ledger, seed=7)  # so that the tables are no part of the log
+    requests.audit(rounded, rho=0.3, ledger=ledger, seed=7)  # so that the tables are no part of the log
     cuts = {left: tmp_path / f"cut-{left}.sqlite" for left in (1, 2, 3)}
 
     class Crash(Silent):
@@ -404,17 +404,8 @@ def test_a_full_disk_ends_no_audit_and_loses_nothing(
 OTHER = """
 import sys
 import auditor
-from auditor.flow import run
 
-class Agrees(run.SecondProcess):
-    def __init__(self, *_, **__):
-        self._request = None
-
-    def compare(self, *_):
-        return "same"
-
-run.SecondProcess = Agrees
-asked = {"params": {"pause": 0.01}, "size": 50, "fixed": 60, "rho": 0.9, "seed": 1, "jobs": 1}
+asked = {"params": {"pause": 0.01}, "size": 50, "fixed": 60, "rho": 0.9, "seed": 1, "second_process": False}
 auditor.audit("faults:slow", "faults:rows", **asked, ledger=sys.argv[1])
 """
 

@@ -15,9 +15,8 @@ import numpy as np
 import pytest
 from msgspec import ValidationError
 from msgspec.structs import FieldInfo, fields, replace
-from support.requests import case_of_first, inquiry_of
+from support.requests import audit, case_of_first, inquiry_of
 
-import auditor
 from auditor.case import Case
 from auditor.engine.engine import RUN_OPTIONS, RunOptions, make_run_options
 from auditor.errors import UsageError
@@ -26,8 +25,6 @@ from auditor.flow.ledger_file import signed
 from auditor.flow.plan import Plan
 from auditor.flow.record import environment
 from auditor.trials.cell import Cell
-
-pytestmark = pytest.mark.usefixtures("no_second_process")
 
 
 def rows(rng: np.random.Generator, size: int) -> np.ndarray:
@@ -157,31 +154,31 @@ def test_arrays_are_told_apart_where_their_text_is_cut_short(tmp_path: Path) -> 
     """numpy shows three numbers at either end of a long one."""
     long = np.zeros(5000)
     asked: dict[str, Any] = {"size": 3, "fixed": 80, "ledger": tmp_path / "audits.sqlite"}
-    auditor.audit(learner, rows, params={"width": long}, **asked)
+    audit(learner, rows, params={"width": long}, **asked)
     changed = long.copy()
     changed[2500] = 1.0
     assert repr(changed) == repr(long)
-    auditor.audit(learner, rows, params={"width": long.copy()}, resume=True, **asked)
+    audit(learner, rows, params={"width": long.copy()}, resume=True, **asked)
     with pytest.raises(UsageError, match=re.escape("--param: both are width=array([0., 0., 0., ")):
-        auditor.audit(learner, rows, params={"width": changed}, resume=True, **asked)
+        audit(learner, rows, params={"width": changed}, resume=True, **asked)
 
 
 @pytest.mark.parametrize("make", [lambda array: [rows, array], lambda array: array], ids=["several", "one"])
 def test_rows_of_a_data_set_are_told_apart(tmp_path: Path, make: Callable[[Any], Any]) -> None:
     array = np.arange(5000.0)
     asked: dict[str, Any] = {"size": 3, "fixed": 80, "ledger": tmp_path / "audits.sqlite"}
-    auditor.audit(learner, make(array), **asked)
-    auditor.audit(learner, make(array.copy()), resume=True, **asked)
+    audit(learner, make(array), **asked)
+    audit(learner, make(array.copy()), resume=True, **asked)
     with pytest.raises(UsageError, match=r"the source's data \(it has changed\)|its sources and inputs: "):
-        auditor.audit(learner, make(np.append(array[:-1], 0.0)), resume=True, **asked)
+        audit(learner, make(np.append(array[:-1], 0.0)), resume=True, **asked)
 
 
 def test_points_of_a_file_are_told_apart(tmp_path: Path) -> None:
     points, seen = tmp_path / "points.csv", "sklearn.tree:DecisionTreeClassifier"
     asked: dict[str, Any] = {"size": 30, "probe": f"{points}#kind", "fixed": 40, "ledger": tmp_path / "audits.sqlite"}
     points.write_text("x,y,kind\n0.5,0.5,1\n1.5,-0.5,0\n")
-    auditor.audit(seen, "sklearn:make_moons", **asked)
-    auditor.audit(seen, "sklearn:make_moons", resume=True, **asked)
+    audit(seen, "sklearn:make_moons", **asked)
+    audit(seen, "sklearn:make_moons", resume=True, **asked)
     points.write_text("x,y,kind\n0.5,0.5,1\n1.5,-0.25,0\n")
     with pytest.raises(UsageError, match="the probe's data"):
-        auditor.audit(seen, "sklearn:make_moons", resume=True, **asked)
+        audit(seen, "sklearn:make_moons", resume=True, **asked)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from support.requests import StopsAfter, carried_out, timeless
+from support.requests import StopsAfter, audit, carried_out, timeless
 
 import auditor
 from auditor.engine.engine import make_run_options
@@ -22,7 +22,6 @@ from auditor.questions.pairs import PairsOptions
 from auditor.trials.trial import Trial
 from auditor.values import Difference
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
 QUICK: dict[str, Any] = {"rho": 0.5, "fixed": 5}
 
 
@@ -134,27 +133,27 @@ def test_an_audit_with_another_option_is_not_the_one_that_is_there(name: str, ta
     case = OTHERS[name]
     source, asked = asked_of(case, table)
     asked["ledger"] = tmp_path / "audits.sqlite"
-    auditor.audit(case.subject, source, **asked)
-    assert auditor.audit(case.subject, source, **asked, resume=True).cost.kept.audit == 1, "itself goes on"
+    audit(case.subject, source, **asked)
+    assert audit(case.subject, source, **asked, resume=True).cost.kept.audit == 1, "itself goes on"
     changed = {key: value for key, value in asked.items() if key not in case.without}
     with pytest.raises(UsageError, match="but the two differ in ") as refused:
-        auditor.audit(case.subject, source, **{**changed, name: case.value}, resume=True)
+        audit(case.subject, source, **{**changed, name: case.value}, resume=True)
     assert case.word in str(refused.value)
 
 
 def test_other_sources_and_subjects_are_other_audits(table: str, tmp_path: Path) -> None:
     asked = {**QUICK, "size": 3, "ledger": tmp_path / "audits.sqlite"}
-    auditor.audit(plain, rows, **asked)
+    audit(plain, rows, **asked)
     with pytest.raises(UsageError, match=r"--source: .*rows and bernoulli"):
-        auditor.audit(plain, "bernoulli(0.5)", **asked, resume=True)
+        audit(plain, "bernoulli(0.5)", **asked, resume=True)
     with pytest.raises(UsageError, match=r"has no audit of .*counted"):
-        auditor.audit(counted, "bernoulli(0.5)", **asked, resume=True)
+        audit(counted, "bernoulli(0.5)", **asked, resume=True)
 
 
 def test_a_time_to_stop_at_makes_no_other_audit(tmp_path: Path) -> None:
     asked = {"size": 3, "rho": 0.5, "ledger": tmp_path / "audits.sqlite"}
-    auditor.audit(plain, rows, **asked)
-    found = auditor.audit(plain, rows, **asked, resume=True, for_="1h")
+    audit(plain, rows, **asked)
+    found = audit(plain, rows, **asked, resume=True, for_="1h")
     assert (found.cost.kept.audit, found.verdict) == (1, "pass")
 
 

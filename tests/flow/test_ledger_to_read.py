@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from support.requests import audit
 
 import auditor
 from auditor.errors import UsageError
 from auditor.flow.ledger import read_history
 from auditor.flow.ledger_file import connect
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
 NOBODY = 65534
 
 
@@ -58,7 +58,7 @@ def full_disk(source: str, target: str) -> None:
 
 def _made(folder: Path) -> tuple[str, auditor.Record]:
     file = str(folder / "a.sqlite")
-    return file, auditor.audit("first_bit", "bernoulli(0.5)", rho=0.2, pairs=40, ledger=file)
+    return file, audit("first_bit", "bernoulli(0.5)", rho=0.2, pairs=40, ledger=file)
 
 
 def test_a_ledger_is_read_where_nothing_can_be_written(folder: Path) -> None:

@@ -9,14 +9,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from support.records import constant, failed, labels
+from support.requests import audit
 
-import auditor
 from auditor.errors import UsageError
 from auditor.flow.ledger_file import COLUMNS
 from auditor.flow.record import Record, as_record, to_json
 from auditor.report.terminal import as_text
-
-pytestmark = pytest.mark.usefixtures("no_second_process")
 
 
 def test_it_prints_as_the_terminal_shows_it() -> None:
@@ -49,9 +47,9 @@ def test_its_fragment_says_what_the_page_says_and_its_style_reaches_nothing_else
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Record:
     ledger = tmp_path_factory.mktemp("ledger") / "audits.sqlite"
-    auditor.audit(constant, "norm", size=9, ledger=ledger, fixed=29)  # another, which is not to be taken for it
-    auditor.audit(labels, "norm", size=9, ledger=ledger, fixed=30, seed=1)
-    return auditor.audit(labels, "norm", size=9, ledger=ledger, fixed=40)
+    audit(constant, "norm", size=9, ledger=ledger, fixed=29)  # another, which is not to be taken for it
+    audit(labels, "norm", size=9, ledger=ledger, fixed=30, seed=1)
+    return audit(labels, "norm", size=9, ledger=ledger, fixed=40)
 
 
 def test_all_trials_are_a_tidy_table_for_pandas_and_polars(kept: Record) -> None:

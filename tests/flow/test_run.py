@@ -6,14 +6,12 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from support.requests import StopsAfter, carried_out, timeless
+from support.requests import StopsAfter, audit, carried_out, timeless
 
 import auditor
 from auditor.errors import UsageError
 from auditor.flow.question import Inquiry
 from auditor.flow.record import read_record, to_json
-
-pytestmark = pytest.mark.usefixtures("no_second_process")
 
 
 def uniform(rng: np.random.Generator, size: int) -> np.ndarray:
@@ -33,13 +31,13 @@ def constant(sample: Any, r: np.random.Generator) -> int:
 
 
 def test_the_same_plan_gives_the_same_record_times_apart() -> None:
-    records = [auditor.audit(rounded, uniform, size=50, seed=3) for _ in range(2)]
+    records = [audit(rounded, uniform, size=50, seed=3) for _ in range(2)]
     assert timeless(records[0]) == timeless(records[1])
-    assert timeless(auditor.audit(rounded, uniform, size=50, seed=4)) != timeless(records[0])
+    assert timeless(audit(rounded, uniform, size=50, seed=4)) != timeless(records[0])
 
 
 def test_a_record_reads_back_from_its_json(tmp_path: Any) -> None:
-    record = auditor.audit(first, uniform, size=2)
+    record = audit(first, uniform, size=2)
     (tmp_path / "record.json").write_bytes(to_json(record))
     back = read_record(tmp_path / "record.json")
     assert back.answer == msgspec.to_builtins(record.answer)  # a question's own part is data to whoever reads a file
@@ -57,7 +55,7 @@ def test_a_record_reads_back_from_its_json(tmp_path: Any) -> None:
 
 def test_counts_are_those_of_running_every_pair_by_hand() -> None:
     """The audit against a loop that uses only the public replay."""
-    record = auditor.audit(rounded, uniform, size=20, fixed=40, params={"digits": 1})
+    record = audit(rounded, uniform, size=20, fixed=40, params={"digits": 1})
     by_hand = [auditor.replay(rounded, uniform, size=20, params={"digits": 1}, pair=i) for i in range(40)]
     assert record.mismatches == sum(pair.outputs[0] != pair.outputs[1] for pair in by_hand)
     assert 0 < record.mismatches < 40
@@ -72,7 +70,7 @@ def test_the_two_samples_of_a_pair_are_independent_and_r_is_shared() -> None:
         seen.append((float(sample[0]), float(r.random())))
         return 0
 
-    auditor.audit(spy, uniform, size=1, fixed=2000, rho=0.1)
+    audit(spy, uniform, size=1, fixed=2000, rho=0.1)
     pairs = np.array(seen[-4000:]).reshape(2000, 2, 2)
     assert (pairs[:, 0, 1] == pairs[:, 1, 1]).all()
     assert len(set(pairs[:, 0, 1])) == 2000
@@ -83,7 +81,7 @@ def test_the_two_samples_of_a_pair_are_independent_and_r_is_shared() -> None:
 
 
 def test_options_override_declarations_and_the_record_says_so() -> None:
-    record = auditor.audit("algorithms.statistical_query:rstat", "bernoulli(0.2)", size=2000, rho=0.2)
+    record = audit("algorithms.statistical_query:rstat", "bernoulli(0.2)", size=2000, rho=0.2)
     assert record.overridden == {
         "source": ("bernoulli(0.5)", "bernoulli(0.2)"),
         "size": (96_624, 2000),
@@ -91,7 +89,7 @@ def test_options_override_declarations_and_the_record_says_so() -> None:
     }
     assert record.sample_scale == pytest.approx(2000 / 96_624)
     assert (record.target, record.claimed, record.theorem) == (0.2, 0.1, "Theorem 2.3")
-    assert auditor.audit("algorithms.statistical_query:rstat").overridden == {}
+    assert audit("algorithms.statistical_query:rstat").overridden == {}
 
 
 @pytest.mark.parametrize(
@@ -99,7 +97,7 @@ def test_options_override_declarations_and_the_record_says_so() -> None:
 )
 def test_a_subject_without_source_or_size_gets_an_example(source: Any, size: Any, words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        auditor.audit(rounded, source, size=size)
+        audit(rounded, source, size=size)
 
 
 def test_a_subject_that_raises_ends_the_audit_with_what_was_learnt() -> None:
@@ -109,7 +107,7 @@ def test_a_subject_that_raises_ends_the_audit_with_what_was_learnt() -> None:
         return 1
 
     calls = itertools.count()
-    record = auditor.audit(raises_at_37, uniform, size=3, rho=0.05)
+    record = audit(raises_at_37, uniform, size=3, rho=0.05)
     assert (record.verdict, record.pairs, record.decided_by) == ("error", 37, "error")
     assert "raised ZeroDivisionError in the first run of pair 37" in record.reason
     (finding,) = [found for found in record.findings if found.kind == "raised"]
@@ -121,7 +119,7 @@ def test_a_subject_that_raises_ends_the_audit_with_what_was_learnt() -> None:
 def test_a_fixed_design_cut_short_falls_back_to_the_sequence() -> None:
     record = carried_out(constant, uniform, watch=StopsAfter(20), size=1, fixed=50)
     assert "sequence" in record.rho.method
-    assert auditor.audit(constant, uniform, size=1, fixed=50).rho.method == "Clopper-Pearson"
+    assert audit(constant, uniform, size=1, fixed=50).rho.method == "Clopper-Pearson"
 
 
 def test_watchers_hear_everything_in_order() -> None:
@@ -152,7 +150,7 @@ def test_accuracy_is_judged_on_first_runs_with_a_fresh_r() -> None:
     def echo(sample: Any, r: np.random.Generator) -> float:
         return float(r.random())
 
-    record = auditor.audit(echo)
+    record = audit(echo)
     assert record.accuracy is not None
     assert (record.accuracy.failures, record.accuracy.runs, record.verdict) == (0, 33, "pass")
 
@@ -160,27 +158,27 @@ def test_accuracy_is_judged_on_first_runs_with_a_fresh_r() -> None:
     def off(sample: Any, r: np.random.Generator) -> float:
         return 2.0
 
-    record = auditor.audit(off)
+    record = audit(off)
     assert (record.verdict, record.decided_by) == ("fail", "accuracy")
     assert record.accuracy is not None
     assert record.accuracy.failures == record.accuracy.runs == record.pairs < 10
 
 
 def test_accuracy_is_left_out_where_nobody_knows_the_truth() -> None:
-    record = auditor.audit("algorithms.statistical_query:rstat", uniform, size=97_000)
+    record = audit("algorithms.statistical_query:rstat", uniform, size=97_000)
     assert record.accuracy is None
     assert "accuracy-unknown" in [f.kind for f in record.findings]
     assert record.verdict == "pass"
 
 
 def test_assert_reproducible_shows_the_report() -> None:
-    assert auditor.assert_reproducible(constant, uniform, size=1).verdict == "pass"
+    assert auditor.assert_reproducible(constant, uniform, size=1, second_process=False).verdict == "pass"
     with pytest.raises(AssertionError, match=r"(?s)FAIL .*first.*rho is above 0.1.*differ at output"):
-        auditor.assert_reproducible(first, uniform, size=1)
+        auditor.assert_reproducible(first, uniform, size=1, second_process=False)
 
 
 def test_size_zero_is_for_subjects_that_take_it() -> None:
-    assert auditor.audit(constant, uniform, size=0).verdict == "pass"
+    assert audit(constant, uniform, size=0).verdict == "pass"
 
 
 def test_a_source_among_several_that_is_none_is_refused_before_any_pair() -> None:
@@ -191,5 +189,5 @@ def test_a_source_among_several_that_is_none_is_refused_before_any_pair() -> Non
         return 1
 
     with pytest.raises(UsageError, match="has no distribution 'nope'"):
-        auditor.audit(counts, [uniform, "nope"], size=2)
+        audit(counts, [uniform, "nope"], size=2)
     assert len(runs) == 6  # the preflight on the first

@@ -12,17 +12,14 @@ import msgspec
 import numpy as np
 import pytest
 from support.learners import votes
-from support.requests import request_of
+from support.requests import ask, audit, request_of
 
-import auditor
 from auditor.engine.engine import RunOptions, Serial
 from auditor.flow.question import find_question
 from auditor.flow.record import as_record, to_json
 from auditor.flow.run import carry_out
 from auditor.flow.wobbles import ELEMENTS, WATCHED, SeenText, Wobbles, wobbles
 from auditor.values import compare, same, settle
-
-pytestmark = pytest.mark.usefixtures("no_second_process")
 
 
 def added(pairs: list[tuple[Any, Any]], of: int | None = None, **options: Any) -> Wobbles:
@@ -107,12 +104,12 @@ OPTIONS: dict[str, Any] = {"size": 20, "fixed": 510, "rho": 0.5}
 
 
 def test_a_record_has_the_same_wobbles_whoever_ran_it_and_after_a_resume(tmp_path: Path) -> None:
-    alone = auditor.audit(votes, "norm", jobs=1, **OPTIONS).wobbles
+    alone = audit(votes, "norm", jobs=1, **OPTIONS).wobbles
     assert alone is not None
     assert (alone.pairs, alone.of, alone.runs) == (WATCHED, 510, 2 * WATCHED)
     file = tmp_path / "audits.sqlite"
-    kept = auditor.audit(votes, "norm", ledger=file, jobs=2, **OPTIONS)
-    again = auditor.audit(votes, "norm", ledger=file, resume=True, jobs=1, **OPTIONS)
+    kept = audit(votes, "norm", ledger=file, jobs=2, **OPTIONS)
+    again = audit(votes, "norm", ledger=file, resume=True, jobs=1, **OPTIONS)
     assert kept.wobbles == again.wobbles == alone
     assert again.cost.runs == kept.cost.runs
 
@@ -138,13 +135,14 @@ def raises_at_times(sample: np.ndarray, r: np.random.Generator) -> float:
 
 def test_pairs_without_two_outputs_are_left_out() -> None:
     request = request_of(raises_at_times, "uniform", size=1, fixed=40)
-    record = carry_out(find_question("rho").begin(request), request, RunOptions(on_error="bottom"), engine=Serial())
+    how = RunOptions(on_error="bottom", second_process=False)
+    record = carry_out(find_question("rho").begin(request), request, how, engine=Serial())
     assert record.wobbles is not None
     assert 0 < record.wobbles.pairs < record.wobbles.of == 40
 
 
 def test_the_field_is_read_back_and_a_record_without_it_is_one_too() -> None:
-    record = auditor.audit(votes, "norm", size=20)
+    record = audit(votes, "norm", size=20)
     document = msgspec.json.decode(to_json(record))
     assert as_record(document).wobbles == record.wobbles
     del document["wobbles"]
@@ -161,7 +159,7 @@ def loss(output: Any, rows: Any) -> Any:
 
 @pytest.mark.parametrize("options", [{}, {"loss": loss}, {"inputs": {"x": [0.0, 0.5]}}, {"fixed": 40}])
 def test_every_question_about_pairs_looks(options: dict[str, Any]) -> None:
-    record = auditor.audit(coin, "uniform", size=5, **options)
+    record = audit(coin, "uniform", size=5, **options)
     assert record.wobbles is not None
     row = record.cells[record.wobbles.cell]
     assert (record.wobbles.pairs, record.wobbles.mismatches) == (row.pairs, row.mismatches)
@@ -174,4 +172,4 @@ def test_other_questions_do_not(options: dict[str, Any]) -> None:
     question = options.get("question", "nu")
     rest = {name: value for name, value in options.items() if name != "question"}
     rest |= {} if question == "curve" else {"size": 5}
-    assert auditor.ask(question, coin, "uniform", **rest).wobbles is None
+    assert ask(question, coin, "uniform", **rest).wobbles is None

@@ -17,7 +17,7 @@ from auditor.errors import UsageError
 from auditor.flow.record import as_record
 from auditor.integrations.mlflow import log
 
-pytestmark = [pytest.mark.usefixtures("no_second_process"), pytest.mark.xdist_group("mlflow")]  # imported once
+pytestmark = pytest.mark.xdist_group("mlflow")  # imported once
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 from scipy.stats import binom
-from support.requests import bench_of, inquiry_of
+from support.requests import audit, bench_of, inquiry_of
 
 import auditor
 from algorithms.controls import first_bit, mixed
@@ -37,13 +37,6 @@ from auditor.values import Difference
 
 DIFFERENT = Difference("output", "0", "1")
 Outcome = tuple[bool, bool | None]  # whether a pair differs, and whether its first run is accurate
-
-
-@pytest.fixture(autouse=True)
-def _alone(request: pytest.FixtureRequest) -> None:
-    """Start no second process, but for the command whose record says what that one said."""
-    if request.function is not test_the_command_compares_both_and_replays_what_was_shared:
-        request.getfixturevalue("no_second_process")
 
 
 def bernoulli(p: float) -> Any:
@@ -236,7 +229,7 @@ def test_what_is_handed_out_depends_on_the_counts_alone() -> None:
 
 
 def test_the_worst_of_several_sources_counts(tmp_path: Path) -> None:
-    record = auditor.audit(first_bit, [bernoulli(0.0), bernoulli(0.3), bernoulli(0.01)], rho=0.1)
+    record = audit(first_bit, [bernoulli(0.0), bernoulli(0.3), bernoulli(0.01)], rho=0.1)
     assert (record.verdict, record.decided_by, record.question) == ("fail", "mismatches", "rho")
     assert [cell.verdict for cell in record.cells].count("fail") == 1
     assert record.cells[1].verdict == "fail"
@@ -254,11 +247,11 @@ def test_the_worst_of_several_sources_counts(tmp_path: Path) -> None:
 
 def test_every_input_must_pass() -> None:
     source = bernoulli(0.5)
-    passed = auditor.audit(mixed, source, inputs={"q": [0.0, 0.001]}, rho=0.2)
+    passed = audit(mixed, source, inputs={"q": [0.0, 0.001]}, rho=0.2)
     assert (passed.verdict, passed.params) == ("pass", {})
     assert [cell.name for cell in passed.cells] == ["q=0.0", "q=0.001"]
-    assert auditor.audit(mixed, source, inputs={"q": [0.0, 1.0]}, rho=0.2).verdict == "fail"
-    fixed = auditor.audit(mixed, source, inputs={"q": [0.0, 0.0]}, rho=0.2, fixed=40)
+    assert audit(mixed, source, inputs={"q": [0.0, 1.0]}, rho=0.2).verdict == "fail"
+    fixed = audit(mixed, source, inputs={"q": [0.0, 0.0]}, rho=0.2, fixed=40)
     assert (fixed.verdict, fixed.pairs, fixed.budget) == ("pass", 80, 80)
 
 
@@ -350,14 +343,14 @@ def test_a_claim_that_differs_between_inputs_is_no_target() -> None:
         return 0
 
     with pytest.raises(UsageError, match="give one with --rho"):
-        auditor.audit(claims, inputs={"q": [0.1, 0.2]})
+        audit(claims, inputs={"q": [0.1, 0.2]})
 
 
 def test_a_cell_that_raises_is_named() -> None:
     def divides(sample: Any, r: Any, *, x: float) -> float:
         return 1 / x
 
-    record = auditor.audit(divides, bernoulli(0.5), size=1, inputs=[1.0, 0.0])
+    record = audit(divides, bernoulli(0.5), size=1, inputs=[1.0, 0.0])
     assert (record.verdict, record.decided_by) == ("error", "error")
     assert "with x=0.0" in record.reason
     assert any("ZeroDivisionError" in finding.message for finding in record.findings)
@@ -384,10 +377,10 @@ def uniform(rng: np.random.Generator, size: int) -> np.ndarray:
 
 def test_churn_is_asked_of_every_input() -> None:
     options: dict[str, Any] = {"size": 3, "view": "predict", "measure": "churn", "rho": 0.1, "probe": 200}
-    failed = auditor.audit(moved, uniform, inputs={"by": [0.0, 1.0]}, **options)
+    failed = audit(moved, uniform, inputs={"by": [0.0, 1.0]}, **options)
     assert (failed.verdict, failed.decided_by, failed.question) == ("fail", "churn", "churn")
     assert failed.reason.startswith("with by=1.0 the mean churn is about 0.151, and at least")
-    passed = auditor.audit(moved, uniform, inputs={"by": [0.0, 0.001]}, **options)
+    passed = audit(moved, uniform, inputs={"by": [0.0, 0.001]}, **options)
     assert passed.verdict == "pass"
     assert "the mean churn is at most" in passed.reason
     assert "for each of 2 cells" in passed.reason
@@ -404,15 +397,15 @@ def is_missed(output: frozenset[float], rows: Any) -> Any:
 def test_a_loss_is_asked_of_every_input() -> None:
     """A view that hides every mismatch: only the lemma is left to tell, and it tells of the input that remembers."""
     hidden: dict[str, Any] = {"size": 30, "rho": 0.1, "loss": is_missed, "view": lambda output: 0}
-    failed = auditor.audit(remembers, uniform, inputs={"q": [0.0, 1.0]}, **hidden)
+    failed = audit(remembers, uniform, inputs={"q": [0.0, 1.0]}, **hidden)
     assert (failed.verdict, failed.decided_by, failed.question) == ("fail", "accuracy", "loss")
     assert failed.reason.startswith("with q=1.0 ")
     assert "so rho is above 0.1" in failed.reason
-    assert auditor.audit(remembers, uniform, inputs={"q": [0.0, 0.0]}, **hidden).verdict == "pass"
+    assert audit(remembers, uniform, inputs={"q": [0.0, 0.0]}, **hidden).verdict == "pass"
 
 
 def audit_nu(bad: list[float], **options: Any) -> Any:
-    return auditor.audit(good_and_bad, uniform, inputs={"bad": bad}, **{"eta": 0.1, "nu": 0.1, **options})
+    return audit(good_and_bad, uniform, inputs={"bad": bad}, **{"eta": 0.1, "nu": 0.1, **options})
 
 
 def test_a_pass_of_nu_takes_of_each_cell_what_it_takes_alone() -> None:
@@ -562,7 +555,7 @@ FALSE_ALARM = 1e-6  # of each comparison with an exact rho
 
 
 def counted(fn: Any, pairs: int, source: Any = None, **options: Any) -> tuple[int, tuple[float, float]]:
-    record = auditor.audit(fn, source, fixed=pairs, rho=0.1, **{"private": "unshared", **options})
+    record = audit(fn, source, fixed=pairs, rho=0.1, **{"private": "unshared", **options})
     assert len(record.cells) == 1
     assert record.mismatches is not None
     return record.mismatches, two_sided("fixed", pairs, record.mismatches, 1 - FALSE_ALARM)
@@ -579,7 +572,7 @@ def test_private_randomness_counts_where_it_is_not_shared(private: str, q_counts
 def test_what_no_ledger_would_continue_is_not_offered() -> None:
     asked = {"rho": 0.17, "pairs": 25, "confidence": 0.9, "params": {"q": 0.3}}
     for private in ("both", "unshared"):
-        record = auditor.audit(own_coin, "uniform", private=private, **asked)
+        record = audit(own_coin, "uniform", private=private, **asked)
         assert (record.verdict, "with a new --seed" in record.reason) == ("inconclusive", True)
         assert ("--resume" in record.reason) == (private != "both")
 
@@ -588,7 +581,7 @@ def test_sides_stand_beside_each_other_and_unshared_decides() -> None:
     """Without a word on private randomness, and where both are asked for: the same."""
     for asked in ({}, {"private": "both"}):
         params = {"q": 0.9, "p": 0.0}
-        record = auditor.audit(own_coin, lambda rng, n: rng.random(n), rho=0.1, params=params, **asked)
+        record = audit(own_coin, lambda rng, n: rng.random(n), rho=0.1, params=params, **asked)
         assert (record.verdict, record.cells[0].variant, record.error_spent) == ("fail", "unshared", 0.05)
         assert [(row.variant, row.verdict) for row in record.cells] == [("unshared", "fail"), ("shared", "pass")]
         assert record.confidence == pytest.approx(0.975)
@@ -645,7 +638,7 @@ def test_private_randomness_is_what_its_annotation_asks_for_and_a_default_makes_
 
     assert load_subject(whole).private == "int"
     assert load_subject(flag).private is None
-    assert auditor.audit(flag, uniform, size=1).verdict == "pass"
+    assert audit(flag, uniform, size=1).verdict == "pass"
     with pytest.raises(UsageError, match="has no parameter private"):
         inquiry_of(flag, uniform, size=1, private="shared")
     with pytest.raises(BadValue, match="must be both, shared or unshared"):
@@ -663,8 +656,8 @@ def test_a_search_without_a_sample_has_its_exact_rho(x: int, tries: int) -> None
 
 
 def test_a_search_is_pseudodeterministic_on_every_input_or_fails_on_the_worst() -> None:
-    assert auditor.audit(nonresidue, inputs=[11, 53, 101]).verdict == "pass"
-    failed = auditor.audit(nonresidue, inputs=[11, 2003], params={"tries": 300})
+    assert audit(nonresidue, inputs=[11, 53, 101]).verdict == "pass"
+    failed = audit(nonresidue, inputs=[11, 2003], params={"tries": 300})
     assert failed.verdict == "fail"
     assert "with x=2003" in failed.reason
 
@@ -674,10 +667,10 @@ def test_a_search_that_draws_from_r_alone_is_told_that_nothing_is_fresh() -> Non
         assert len(sample) == 0
         return float(r.random())
 
-    record = auditor.audit(from_r, size=0)
+    record = audit(from_r, size=0)
     assert (record.verdict, record.source, record.size) == ("pass", "nothing", 0)
     assert "nothing-fresh" in [finding.kind for finding in record.findings]
-    assert not [found for found in auditor.audit(nonresidue).findings if found.kind == "nothing-fresh"]
+    assert not [found for found in audit(nonresidue).findings if found.kind == "nothing-fresh"]
 
 
 def test_the_command_compares_both_and_replays_what_was_shared(

@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.requests import audit
 
-import auditor
 from auditor.errors import BadValue, UsageError
 from auditor.flow.plan import make_plan
 from auditor.flow.verdict import Tally, is_decided
@@ -32,8 +32,6 @@ from auditor.statistics.interval import (
 )
 from auditor.subjects.churn import points_of, share_of_points
 from auditor.values import same, settle
-
-pytestmark = pytest.mark.usefixtures("no_second_process")
 
 
 def churn_of(first: Any, second: Any) -> float:
@@ -220,12 +218,12 @@ def uniform(rng: np.random.Generator, size: int) -> np.ndarray:
 def test_rho_says_whether_and_churn_says_how_much() -> None:
     """Two means of 400 uniforms are 0.0163 apart on average, and that is the share of points between them; 300 pairs on
     20,000 points, whose mean deviates by 0.0009, are 0.005 off with probability 1e-6 at most."""
-    by_rho = auditor.audit(fit, uniform, size=400, view="predict")
-    by_churn = auditor.audit(fit, uniform, size=400, view="predict", measure="churn", rho=0.1)
+    by_rho = audit(fit, uniform, size=400, view="predict")
+    by_churn = audit(fit, uniform, size=400, view="predict", measure="churn", rho=0.1)
     assert (by_rho.verdict, by_rho.question) == ("fail", "rho")
     assert (by_churn.verdict, by_churn.decided_by, by_churn.question) == ("pass", "churn", "churn")
     assert re.search(r"the mean churn is about \S+, and at most \S+ \(95 % confidence\)", by_churn.reason)
-    record = auditor.audit(fit, uniform, size=400, view="predict", measure="churn", fixed=300, rho=0.05, probe=20_000)
+    record = audit(fit, uniform, size=400, view="predict", measure="churn", fixed=300, rho=0.05, probe=20_000)
     churn = record.answer.churn
     expected = 2 / math.sqrt(math.pi) * math.sqrt(1 / 12 / 400)
     assert churn.low < expected < churn.high
@@ -234,12 +232,12 @@ def test_rho_says_whether_and_churn_says_how_much() -> None:
 
 
 def test_a_gate_on_churn_fails_what_changes_too_much_and_needs_predictions() -> None:
-    record = auditor.audit(fit, uniform, size=3, view="predict", measure="churn", rho=0.05)
+    record = audit(fit, uniform, size=3, view="predict", measure="churn", rho=0.05)
     assert (record.verdict, record.decided_by) == ("fail", "churn")
     with pytest.raises(UsageError, match="use --view predict"):
-        auditor.audit(fit, uniform, size=3, measure="churn")
+        audit(fit, uniform, size=3, measure="churn")
     with pytest.raises(BadValue, match=r"must be one of rho, churn \(did you mean churn\?\)"):
-        auditor.audit(fit, uniform, size=3, view="predict", measure="chrun")
+        audit(fit, uniform, size=3, view="predict", measure="chrun")
 
 
 def test_the_report_and_the_command_line_speak_of_churn(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,9 +11,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from support.requests import inquiry_of
+from support.requests import ask, audit, inquiry_of
 
-import auditor
 from auditor.errors import UsageError
 from auditor.flow.record import read_record
 from auditor.flow.wobbles import WATCHED
@@ -24,7 +23,6 @@ from auditor.report.terminal import as_text
 from auditor.statistics.paired import ShownChange, VersionCounts, difference_limits
 from auditor.trials.cell import make_bench
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
 Command = Callable[..., tuple[int, str, str]]
 COIN = "bernoulli(0.5)"
 
@@ -51,18 +49,18 @@ def calm(sample: Any, r: Any) -> dict[str, int]:
 
 
 def test_worse_better_and_no_difference() -> None:
-    worse = auditor.ask("compare", first_row, COIN, size=9, old=steady)
+    worse = ask("compare", first_row, COIN, size=9, old=steady)
     assert (worse.verdict, worse.answer.change, worse.exit_code) == ("fail", "worse", 1)
-    better = auditor.ask("compare", steady, COIN, size=9, old=first_row)
+    better = ask("compare", steady, COIN, size=9, old=first_row)
     assert (better.verdict, better.answer.change, better.exit_code) == ("pass", "better", 0)
-    same = auditor.ask("compare", first_row, COIN, size=9, old=first_row)
+    same = ask("compare", first_row, COIN, size=9, old=first_row)
     assert (same.verdict, same.answer.change, same.pairs) == ("pass", "no difference shown", 67)
     assert same.answer.changed.differ == 0
     assert same.answer.discordant.both == same.mismatches == same.answer.old.mismatches
 
 
 def test_parameters_of_the_old_version_alone() -> None:
-    record = auditor.ask("compare", first_row, COIN, size=9, params={"rows": 1}, old_param={"rows": 4})
+    record = ask("compare", first_row, COIN, size=9, params={"rows": 1}, old_param={"rows": 4})
     assert record.answer.change == "better"
     assert record.answer.old.what.endswith("first_row, with rows=4")
     assert record.answer.changed.differ == record.answer.changed.runs, "a tuple of four is none of one"
@@ -78,10 +76,10 @@ def test_both_versions_see_the_same_samples_and_r_and_not_those_of_a_check() -> 
 
 def test_a_ledger_knows_the_margin_and_the_old_version(tmp_path: Path) -> None:
     asked: dict[str, Any] = {"size": 9, "ledger": tmp_path / "kept.sqlite"}
-    auditor.ask("compare", "algorithms.controls:first_bit", COIN, **asked, old="algorithms.controls:constant")
+    ask("compare", "algorithms.controls:first_bit", COIN, **asked, old="algorithms.controls:constant")
     for other in ({"old": "algorithms.controls:constant", "margin": 0.1}, {"old": "algorithms.controls:coin_from_r"}):
         with pytest.raises(UsageError, match="but the two differ in "):
-            auditor.ask("compare", "algorithms.controls:first_bit", COIN, **asked, **other, resume=True)
+            ask("compare", "algorithms.controls:first_bit", COIN, **asked, **other, resume=True)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +114,7 @@ def test_elements_are_looked_at_in_the_first_pairs_alone() -> None:
 
 
 def test_what_changed_in_what_wobbles_and_how_it_looks() -> None:
-    record = auditor.ask("compare", named, COIN, size=9, old=calm)
+    record = ask("compare", named, COIN, size=9, old=calm)
     elements = record.answer.elements  # every one is counted, and not the worst of each version alone
     assert [(one.name, one.old) for one in elements] == [("['bit']", 0)]
     assert elements[0].new == record.mismatches
@@ -190,7 +188,7 @@ def test_every_way_to_say_it_wrongly_is_a_sentence(
 
 
 def audited(subject: Any, **options: Any) -> Any:
-    return auditor.audit(subject, COIN, **{"size": 9, "fixed": 200, **options})
+    return audit(subject, COIN, **{"size": 9, "fixed": 200, **options})
 
 
 def test_two_records_are_compared_by_their_counts() -> None:
@@ -264,7 +262,7 @@ def bits(sample: Any, r: Any, start: int = 0) -> list[int]:
 
 
 def test_elements_are_counted_beyond_the_worst_that_a_record_names() -> None:
-    record = auditor.ask("compare", bits, COIN, size=30, old_param={"start": 1}, margin=0.2)
+    record = ask("compare", bits, COIN, size=30, old_param={"start": 1}, margin=0.2)
     counts = {one.name: (one.old, one.new) for one in record.answer.elements}
     assert {*counts} == {"[0]", "[12]"}, "those between differ in the same pairs of both"
     assert counts["[0]"][0] == counts["[12]"][1] == 0

@@ -17,16 +17,14 @@ from typing import Any
 
 import pytest
 from support.processes import left_behind, on_linux, wait_until
-from support.requests import timeless
+from support.requests import ask, timeless
 
-import auditor
 from auditor.errors import SubjectError, UsageError
 from auditor.process.worktree import check_out
 from auditor.questions.compare.versions import _path
 from auditor.subjects.subject import load_subject
 from auditor.trials.version_serving import _check_place
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
 Command = Callable[..., tuple[int, str, str]]
 OLD = """
 def fit(sample, r):
@@ -88,7 +86,7 @@ def test_against_a_revision(command: Command, repository: Path) -> None:
     assert [one["kind"] for one in record["findings"]] == ["uncommitted"]
     # The old version's pairs are those of a check of the old file: the same samples, the same r.
     (repository / "old.py").write_text(OLD)
-    here = auditor.ask("compare", "learner.py:fit", ON[1], size=100, old="old.py:fit")
+    here = ask("compare", "learner.py:fit", ON[1], size=100, old="old.py:fit")
     for name in ("old", "new", "difference", "discordant", "changed"):
         told = answer[name] if isinstance(answer[name], dict) else {}
         found = {key: getattr(getattr(here.answer, name), key) for key in told}
@@ -109,9 +107,9 @@ def test_the_record_is_the_same_with_workers_and_after_a_break(
 ) -> None:
     monkeypatch.chdir(repository)
     asked = {"size": 100, "against": "HEAD~1", "seed": 3}
-    alone = auditor.ask("compare", "learner.py:fit", ON[1], **asked)
-    kept = auditor.ask("compare", "learner.py:fit", ON[1], **asked, jobs=2, ledger="kept.sqlite")
-    resumed = auditor.ask("compare", "learner.py:fit", ON[1], **asked, ledger="kept.sqlite", resume=True)
+    alone = ask("compare", "learner.py:fit", ON[1], **asked)
+    kept = ask("compare", "learner.py:fit", ON[1], **asked, jobs=2, ledger="kept.sqlite")
+    resumed = ask("compare", "learner.py:fit", ON[1], **asked, ledger="kept.sqlite", resume=True)
     first, *others = (timeless(one) for one in (alone, kept, resumed))
     for other in others:
         other["findings"] = first["findings"]  # the ledger is a file that is not committed
@@ -125,9 +123,9 @@ def test_a_ledger_knows_the_parameters_of_old_code(repository: Path, monkeypatch
     (repository / "learner.py").write_text("def fit(sample, r, *, at=0.5):\n    return float(sample.mean() > at)\n")
     committed(repository)
     asked: dict[str, Any] = {"size": 100, "against": "HEAD", "ledger": "kept.sqlite"}
-    auditor.ask("compare", "learner.py:fit", ON[1], **asked, old_param={"at": 0.8})
+    ask("compare", "learner.py:fit", ON[1], **asked, old_param={"at": 0.8})
     with pytest.raises(UsageError, match="but the two differ in "):
-        auditor.ask("compare", "learner.py:fit", ON[1], **asked, old_param={"at": 0.9}, resume=True)
+        ask("compare", "learner.py:fit", ON[1], **asked, old_param={"at": 0.9}, resume=True)
     assert nothing_is_left(repository)
 
 

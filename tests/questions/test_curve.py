@@ -17,9 +17,8 @@ import msgspec
 import numpy as np
 import pytest
 from scipy.stats import binom
-from support.requests import bench_of, drawn, inquiry_of
+from support.requests import ask, bench_of, drawn, inquiry_of
 
-import auditor
 from auditor.cli.command_line import run
 from auditor.errors import UsageError
 from auditor.flow.parts import Chart
@@ -33,13 +32,12 @@ from auditor.report.pictures.svg import picture
 from auditor.report.terminal import as_text
 from auditor.trials.trial import Trial, run_pair
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
 MIXED = "algorithms.controls:mixed"  # rho = q
 FIRST_BIT = "algorithms.controls:first_bit"  # rho = 2p(1-p)
 
 
 def measure(target: str | Callable[..., Any], vary: object, source: object = None, **options: Any) -> Record:
-    return auditor.ask("curve", target, source, vary=vary, **options)
+    return ask("curve", target, source, vary=vary, **options)
 
 
 @pytest.fixture(scope="module")
@@ -132,8 +130,8 @@ def test_a_size_at_which_the_subject_raises_ends_that_point_alone(tmp_path: Path
     assert (fine.error, fine.pairs >= 500) == (None, True)
     assert broken.error is not None
     assert "RuntimeError" in broken.error
-    assert 'raise RuntimeError("too tall")' in found.findings[0].message.replace("'", '"')
-    assert f"--seed {broken.seed} --replay {broken.pairs}" in str(found.findings[0].replay)
+    assert 'raise RuntimeError("too tall")' in found.findings[-1].message.replace("'", '"')
+    assert f"--seed {broken.seed} --replay {broken.pairs}" in str(found.findings[-1].replay)
     assert (found.verdict, found.exit_code) == ("error", 4)
 
 
@@ -191,10 +189,10 @@ def test_a_confirmation_that_fails_is_no_confirmation(tmp_path: Path) -> None:
         "BAD = {auditor.randomness.from_key(keys.r.child(i)).random() for i in range(50)}\n"
     )
     found = measure(f"{tmp_path}/late.py:late", "size=10,20", "norm", pairs=400, worst=True)
-    assert [finding.kind for finding in found.findings] == ["raised"]
-    assert "not here" in found.findings[0].message
-    assert found.findings[0].replay is not None
-    assert f"--seed {cell_seed(0, 2)} " in found.findings[0].replay
+    assert [finding.kind for finding in found.findings] == ["second-process", "raised"]
+    assert "not here" in found.findings[1].message
+    assert found.findings[1].replay is not None
+    assert f"--seed {cell_seed(0, 2)} " in found.findings[1].replay
     assert all(row.pairs and row.error is None for row in found.cells[:2])
     assert found.verdict == "error"
 

@@ -20,9 +20,8 @@ from hypothesis import strategies as st
 from learners import hunted
 from learners.finished import rounded
 from scipy.stats import binom
-from support.requests import inquiry_of, request_of
+from support.requests import ask, inquiry_of, request_of
 
-import auditor
 from auditor.errors import UsageError
 from auditor.flow.parts import Chart
 from auditor.flow.record import Record, to_json
@@ -35,13 +34,12 @@ from auditor.report.terminal import as_text
 from auditor.statistics.interval import sequence_upper
 from auditor.statistics.worst_case import share_of
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
 FEW_PAIRS = 1000
 KEYS = {"worst", "candidates", "faulted", "pairs_search", "pairs_confirm", "largest_bound", "not_excluded"}
 
 
 def hunt(subject: Any, over: object = None, **options: Any) -> Record:
-    return auditor.ask("hunt", subject, **{"over": over, "pairs": FEW_PAIRS, **options})
+    return ask("hunt", subject, **{"over": over, "pairs": FEW_PAIRS, **options})
 
 
 @pytest.fixture(scope="module")

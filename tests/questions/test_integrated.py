@@ -15,9 +15,8 @@ import pytest
 from learners import finished
 from msgspec.structs import replace
 from scipy.stats import binom, norm
-from support.requests import bench_of, cell_of, inquiry_of, request_of, timeless
+from support.requests import audit, bench_of, cell_of, inquiry_of, request_of, timeless
 
-import auditor
 from auditor.engine.engine import RunOptions, Serial
 from auditor.errors import UsageError
 from auditor.flow.plan import make_plan
@@ -31,7 +30,6 @@ from auditor.statistics.cost import prospect
 from auditor.trials.integrated import FINISHES, CorePair
 from auditor.trials.trial import Trial
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
 METHOD = "betting confidence sequence, given core, finish and m"
 SPREAD = math.sqrt(2 / 400)  # of the difference between two means of 400 normals
 
@@ -43,13 +41,14 @@ def truth(width: float, spread: float = SPREAD) -> float:
 
 
 def audited(subject: Any, **options: Any) -> Record:
-    return auditor.audit(subject, **{"rho": 0.2, **options})
+    return audit(subject, **{"rho": 0.2, **options})
 
 
 def with_bottoms(subject: Any, **options: Any) -> Record:
     """A run without an output is an output, here: who keeps such runs apart from this process is another matter."""
     request = request_of(subject, **{"rho": 0.2, **options})
-    return carry_out(find_question("rho").begin(request), request, RunOptions(on_error="bottom"), engine=Serial())
+    how = RunOptions(on_error="bottom", second_process=False)
+    return carry_out(find_question("rho").begin(request), request, how, engine=Serial())
 
 
 @pytest.mark.parametrize("width", [0.02, pytest.param(0.1, marks=pytest.mark.nightly), 0.5, 3.0])
@@ -221,14 +220,14 @@ def test_private_randomness_goes_into_the_core() -> None:
     ],
 )
 def test_where_it_counts_outputs_it_says_why(options: dict[str, Any], why: str) -> None:
-    record = auditor.audit(finished.rounded, **({"rho": 0.2} if "nu" not in options else {}), **options)
+    record = audit(finished.rounded, **({"rho": 0.2} if "nu" not in options else {}), **options)
     (finding,) = [one for one in record.findings if one.kind == "not-integrated"]
     assert why in finding.message
     assert record.measures[0].count is not None or record.question == "nu"
 
 
 def test_an_r_without_children_is_counted_too() -> None:
-    record = auditor.audit(finished.Noisy().__call__, "norm", size=400, rho=0.2)
+    record = audit(finished.Noisy().__call__, "norm", size=400, rho=0.2)
     assert record.measures[0].count is not None, "a method is no object with the three"
     inquiry = inquiry_of(finished.noisy, "norm", size=400, rho=0.2, randomness="int")
     assert not inquiry.plan.integrates
@@ -312,4 +311,4 @@ def test_at_the_target_each_verdict_is_wrong_no_more_often_than_is_said() -> Non
 
 def test_options_that_do_not_fit_have_a_sentence() -> None:
     with pytest.raises(UsageError, match="no-integrate"):
-        auditor.audit(finished.rounded, eta=0.1, nu=0.5, no_integrate=True)
+        audit(finished.rounded, eta=0.1, nu=0.5, no_integrate=True)

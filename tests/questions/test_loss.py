@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.requests import ask
 
-import auditor
 from algorithms.known_answers import constant_breaks, labelled_noise, memoriser, misses
 from auditor.cli.command_line import run
 from auditor.errors import UsageError
@@ -19,8 +19,6 @@ from auditor.report.formats.markdown import markdown
 from auditor.report.terminal import as_text
 from auditor.sources.source import load_dataset
 from auditor.statistics.interval import two_sided
-
-pytestmark = pytest.mark.usefixtures("no_second_process")
 
 FALSE_ALARM = 1e-6  # of each comparison with an exact share
 
@@ -37,7 +35,7 @@ def is_other(output: int, rows: Any) -> Any:
 def test_the_share_is_exact_where_the_law_is_known(rows: int, delta: float) -> None:
     truth, pairs = constant_breaks(rows, delta), 3000
     source = "pmf([0.5, 0.5])"
-    record = auditor.ask("loss", zero, source, size=rows, loss=is_other, delta=delta, fixed=pairs, rho=0.3)
+    record = ask("loss", zero, source, size=rows, loss=is_other, delta=delta, fixed=pairs, rho=0.3)
     assert record.accuracy is not None
     low, high = two_sided("fixed", pairs, record.accuracy.failures, 1 - FALSE_ALARM)
     print(f"{record.accuracy.failures} of {pairs} break, exact {truth:.4f}, between {low:.4f} and {high:.4f}")
@@ -49,7 +47,7 @@ def test_the_share_is_exact_where_the_law_is_known(rows: int, delta: float) -> N
 def test_a_memory_breaks_as_often_as_it_is_used_and_no_more_than_the_lemma_allows() -> None:
     q, rows, delta, pairs = 0.5, 50, 0.05, 200
     options = {"size": rows, "delta": delta, "fixed": pairs, "rho": 0.2, "params": {"q": q}}
-    record = auditor.ask("loss", memoriser, lambda rng, n: labelled_noise(rng, n), loss=misses, **options)
+    record = ask("loss", memoriser, lambda rng, n: labelled_noise(rng, n), loss=misses, **options)
     assert record.accuracy is not None
     low, high = two_sided("fixed", pairs, record.accuracy.failures, 1 - FALSE_ALARM)
     most = q + (1 - q) * constant_breaks(rows, delta) + UNLUCKY
@@ -64,7 +62,7 @@ def test_a_memory_breaks_as_often_as_it_is_used_and_no_more_than_the_lemma_allow
 def test_more_broken_than_allowed_is_a_fail_of_its_own() -> None:
     """A view that hides every mismatch: only the lemma is left to tell."""
     source = {"source": lambda rng, n: labelled_noise(rng, n), "view": lambda output: 0}
-    record = auditor.ask("loss", memoriser, loss=misses, rho=0.1, params={"q": 1.0}, **source)
+    record = ask("loss", memoriser, loss=misses, rho=0.1, params={"q": 1.0}, **source)
     assert (record.verdict, record.decided_by, record.mismatches) == ("fail", "accuracy", 0)
     assert "where Lemma A.6 allows 0.151: so rho is above 0.1" in record.reason
     assert "break R(h) <= R^(h) + " in record.reason
@@ -82,7 +80,7 @@ def test_more_broken_than_allowed_is_a_fail_of_its_own() -> None:
     ],
 )
 def test_what_is_no_loss_is_told(loss: Any, complaint: str) -> None:
-    record = auditor.ask("loss", zero, "pmf([0.5, 0.5])", size=20, loss=loss)
+    record = ask("loss", zero, "pmf([0.5, 0.5])", size=20, loss=loss)
     assert record.verdict == "error"
     assert complaint in record.reason
 
@@ -90,12 +88,12 @@ def test_what_is_no_loss_is_told(loss: Any, complaint: str) -> None:
 def test_what_makes_no_question_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     for resample in ("split", "subsample"):
         with pytest.raises(UsageError, match="use --resample bootstrap"):
-            auditor.ask("loss", zero, np.arange(40.0), size=20, loss=is_other, resample=resample)
+            ask("loss", zero, np.arange(40.0), size=20, loss=is_other, resample=resample)
         rows = load_dataset(np.arange(40.0), resample)
         with pytest.raises(UsageError, match="use --resample bootstrap"):
-            auditor.ask("loss", zero, rows, size=20, loss=is_other, accept_overlap=True)
+            ask("loss", zero, rows, size=20, loss=is_other, accept_overlap=True)
     with pytest.raises(UsageError, match="needs the rows"):
-        auditor.ask("loss", "rstat", loss=is_other, sample="counts")
+        ask("loss", "rstat", loss=is_other, sample="counts")
     for words, complaint in (
         (["--loss", "math:cos", "--eta", "0.1"], "--loss does not go with --eta"),
         (["--loss", "math:cos", "--measure", "churn"], "--measure churn does not go with --loss"),

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 from scipy.stats import binom
-from support.requests import inquiry_of
+from support.requests import ask, inquiry_of
 
-import auditor
 from auditor.errors import BadValue, UsageError
 from auditor.flow.record import as_record, to_json
 from auditor.questions.no_worse import BaselineCounts, NoWorse, baseline_facts
@@ -25,7 +24,6 @@ from auditor.statistics.two_samples import Counts, highest, lowest
 
 FIRST_BIT = "algorithms.controls:first_bit"
 MARGIN, PAIRS, ALPHA = 0.1, 24, 0.2
-pytestmark = pytest.mark.usefixtures("no_second_process")
 
 
 def held(before: BaselineCounts, *, pairs: int = PAIRS, confidence: float = 1 - ALPHA, family: int = 1) -> NoWorse:
@@ -37,7 +35,7 @@ def held(before: BaselineCounts, *, pairs: int = PAIRS, confidence: float = 1 - 
 
 def asked(p: float, before: BaselineCounts, **options: Any) -> Any:
     """first_bit differs with probability 2 p (1 - p)."""
-    return auditor.ask("rho", FIRST_BIT, f"bernoulli({p})", size=1, baseline=before, **options)
+    return ask("rho", FIRST_BIT, f"bernoulli({p})", size=1, baseline=before, **options)
 
 
 def stops(rho: float) -> Iterator[tuple[int, int, float]]:

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 from scipy.stats import binom
+from support import requests
 from support.requests import bench_of, inquiry_of
 
 import auditor
@@ -25,8 +26,6 @@ from auditor.questions.nu.strings import Group, run_string
 from auditor.report.terminal import as_text
 from auditor.statistics.nu import Groups
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
-
 SUBJECT = "algorithms.known_answers:good_and_bad"
 
 
@@ -37,7 +36,7 @@ def audit(**options: Any) -> auditor.Record:
 
 @cache
 def _audit(options: bytes) -> auditor.Record:
-    return auditor.ask("nu", good_and_bad, lambda rng, size: rng.random(size), **msgspec.json.decode(options))
+    return requests.ask("nu", good_and_bad, lambda rng, size: rng.random(size), **msgspec.json.decode(options))
 
 
 def test_a_run_of_a_string_is_a_function_of_seed_string_and_run() -> None:
@@ -101,7 +100,7 @@ def test_what_follows_is_no_more_than_the_paper_says() -> None:
 
 @pytest.mark.parametrize(("params", "side", "alpha"), [({}, "upper", 0.05), ({"bad": 0.6}, "lower", 0.05)])
 def test_the_bound_that_decides_has_the_confidence_of_its_side(params: Any, side: str, alpha: float) -> None:
-    found = auditor.audit(good_and_bad, eta=0.1, nu=0.2, confidence=0.95, params=params)
+    found = requests.audit(good_and_bad, eta=0.1, nu=0.2, confidence=0.95, params=params)
     assert found.bound is not None
     assert (found.bound.side, found.bound.confidence) == (side, 1 - alpha)
 
@@ -142,7 +141,7 @@ def test_stability_is_wrong_as_seldom_as_it_says() -> None:
 
 
 def test_the_worst_string_is_shown_and_its_command_runs_it_again(capsys: pytest.CaptureFixture[str]) -> None:
-    record = auditor.audit(SUBJECT, eta=0.1, nu=0.05, params={"bad": 0.3})
+    record = requests.audit(SUBJECT, eta=0.1, nu=0.05, params={"bad": 0.3})
     worst = record.answer.worst
     assert worst is not None
     assert worst.replay is not None
@@ -198,13 +197,13 @@ def test_what_makes_no_question_is_refused(
 
 def test_halves_of_a_data_set_are_two_and_no_more() -> None:
     with pytest.raises(UsageError, match="makes two halves"):
-        auditor.audit(lambda sample, r: 0, np.arange(40.0), size=20, resample="split", eta=0.1, nu=0.1)
+        requests.audit(lambda sample, r: 0, np.arange(40.0), size=20, resample="split", eta=0.1, nu=0.1)
     with pytest.raises(UsageError, match=r"the truth over .* is not known"):
-        auditor.audit("rstat", lambda rng, n: rng.random(n), size=10, eta=0.1, nu=0.1, beta=0.1)
+        requests.audit("rstat", lambda rng, n: rng.random(n), size=10, eta=0.1, nu=0.1, beta=0.1)
 
 
 def test_a_subject_that_raises_in_a_late_run_leaves_the_command_that_shows_it() -> None:
-    record = auditor.audit(
+    record = requests.audit(
         f"{Path(__file__).parents[1]}/learners/strings.py:stumbles", "uniform", size=1, eta=0.1, nu=0.1
     )
     assert (record.verdict, record.decided_by) == ("error", "error")

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from support.requests import drawn, inquiry_of
+from support.requests import ask, drawn, inquiry_of
 
-import auditor
 from auditor.errors import SubjectError, UsageError
 from auditor.flow.question import find_question, make_request
 from auditor.flow.record import CellRow, Record, as_record, read_record, to_json
@@ -23,7 +22,6 @@ from auditor.report.terminal import as_text
 from auditor.trials.cell import make_bench
 from auditor.trials.trial import Trial
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
 # rho = min(1, 10 / size) exactly, and a share min(1, 4 / size) of the runs is inaccurate.
 KNOWN = """
 import auditor
@@ -73,7 +71,8 @@ def folder(tmp_path: Path) -> Path:
 
 def price(folder: Path, name: str, source: str | None = None, **options: Any) -> Record:
     texts = options.pop("texts", {})
-    return answer(make_request("price", f"{folder}/known.py:{name}", source, {"jobs": 1, **options}, texts=texts))
+    given = {"jobs": 1, "second_process": False, **options}
+    return answer(make_request("price", f"{folder}/known.py:{name}", source, given, texts=texts))
 
 
 def test_both_brackets_hold_the_sizes_that_are_known(folder: Path) -> None:
@@ -88,7 +87,8 @@ def test_both_brackets_hold_the_sizes_that_are_known(folder: Path) -> None:
     assert accuracy.low is not None
     assert accuracy.high is not None
     assert accuracy.low < 80 <= accuracy.high
-    assert (answer_of(found).plain, answer_of(found).promised, found.findings) == (50, 1000, [])
+    assert (answer_of(found).plain, answer_of(found).promised) == (50, 1000)
+    assert [finding.kind for finding in found.findings] == ["second-process"]
     assert 20 <= answer_of(found).bounds["limit"] <= 21  # 4 / size <= 0.2
     assert "silent" not in answer_of(found).bounds
     assert sum(row.pairs for row in found.cells) == found.pairs
@@ -149,8 +149,8 @@ def test_a_size_that_does_not_run_is_no_measurement_above_one_that_does(folder: 
     found = price(folder, "edge", pairs=2000, jobs=jobs)
     (one,) = answer_of(found).asked
     assert (one.low or 0) <= 1
-    assert [finding.kind for finding in found.findings] == ["refused"]
-    assert "no more than 20 rows" in found.findings[0].message
+    assert [finding.kind for finding in found.findings] == ["second-process", "refused"]
+    assert "no more than 20 rows" in found.findings[1].message
 
 
 def test_a_size_that_a_subject_does_not_have_ends_the_search_there(folder: Path) -> None:
@@ -170,7 +170,7 @@ def test_a_parameter_rho_is_given_the_target_unless_its_user_says_otherwise(fold
 def test_a_subject_that_draws_what_its_theorem_asks_is_scaled() -> None:
     """rHeavyHitters takes 3e9 rows by its lemma and a few hundred in truth; rho is 2 x 1e9 smaller there."""
     target = "algorithms.heavy_hitters:r_heavy_hitters"
-    found = auditor.ask("price", target, rho=0.3, pairs=800, confidence=0.99)
+    found = ask("price", target, rho=0.3, pairs=800, confidence=0.99)
     promised = answer_of(found).promised
     assert promised is not None
     assert promised > 10**8

@@ -15,9 +15,8 @@ import msgspec
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from support.requests import bench_of, cell_of, inquiry_of
+from support.requests import ask, audit, bench_of, cell_of, inquiry_of
 
-import auditor
 from auditor import repair
 from auditor.cli.command_line import cli
 from auditor.errors import UsageError
@@ -35,7 +34,6 @@ from auditor.report.terminal import as_text
 from auditor.subjects.subject import load_subject
 from auditor.trials.second_process import _named
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
 LEARNERS = """
 import numpy as np
 import auditor
@@ -122,7 +120,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def repaired(name: str, source: str = "norm", **options: Any) -> Record:
-    return auditor.ask("repair", f"learners.py:{name}", source, **options)
+    return ask("repair", f"learners.py:{name}", source, **options)
 
 
 @functools.cache
@@ -202,7 +200,7 @@ def test_what_is_printed_can_be_pasted_and_passes(
     folder: Path, target: str, source: str, size: int, rho: float, verb: str
 ) -> None:
     """A pass of the paste is missed with probability 0.05 at most where rho is at 0.6 of the target."""
-    found = auditor.ask("repair", target, source, size=size, rho=rho)
+    found = ask("repair", target, source, size=size, rho=rho)
     answer = answer_of(found)
     assert found.verdict == "pass"
     assert answer.code
@@ -270,7 +268,7 @@ def test_a_parameter_comes_along(folder: Path) -> None:
 def test_a_classifier_is_held_by_its_churn_and_the_report_says_what_the_target_is_for(folder: Path) -> None:
     """By default a check of predictions judges rho and a repair churn; --measure settles it for both."""
     asked: dict[str, Any] = {"source": "learners.py:labels", "size": 80, "rho": 0.2, "probe": 100}
-    found = auditor.ask("repair", "models.py:nearest", **asked)
+    found = ask("repair", "models.py:nearest", **asked)
     answer = answer_of(found)
     assert found.verdict == "pass"
     assert answer.before
@@ -280,11 +278,11 @@ def test_a_classifier_is_held_by_its_churn_and_the_report_says_what_the_target_i
     assert all(point.wrapper.startswith("voted(chunks=") and point.by == "formula" for point in answer.frontier)
     assert all(point.price.loss is not None for point in answer.frontier)
     assert "The target is for churn here, the share of predictions that change" in as_text(found, 400)
-    plain, churn = (auditor.audit("models.py:nearest", **asked, **more) for more in ({}, {"measure": "churn"}))
+    plain, churn = (audit("models.py:nearest", **asked, **more) for more in ({}, {"measure": "churn"}))
     assert "The target is for rho here: two runs differ if a single prediction does" in as_text(plain, 400)
     assert churn.measures[0].name == "churn"
     assert "The target is for rho" not in as_text(churn, 400)
-    best = as_text(auditor.ask("repair", "models.py:best", "learners.py:linear", size=400, rho=0.5), 400)
+    best = as_text(ask("repair", "models.py:best", "learners.py:linear", size=400, rho=0.5), 400)
     assert "What is compared here is support: what the learner decides" in best
 
 
@@ -320,7 +318,7 @@ def test_a_run_that_fails_ends_it(folder: Path) -> None:
 
 def test_what_it_costs_in_accuracy(folder: Path) -> None:
     """By the subject's oracle, and by a loss: the widest grid loses the most."""
-    by_oracle = answer_of(auditor.ask("repair", "learners.py:judged", rho=0.5))
+    by_oracle = answer_of(ask("repair", "learners.py:judged", rho=0.5))
     found = repaired("mean", size=200, rho=0.5, loss="learners.py:squared")
     for answer in (by_oracle, answer_of(found)):
         lost = [point.price.loss for point in answer.frontier if point.price.loss is not None]

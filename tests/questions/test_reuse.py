@@ -11,9 +11,9 @@ import msgspec
 import numpy as np
 import pytest
 from scipy.stats import binom
+from support import requests
 from support.requests import inquiry_of
 
-import auditor
 from algorithms.data_reuse import FEW, fit_a_vote, plain_answer
 from auditor.cli.command_line import run
 from auditor.errors import BadValue, UsageError
@@ -24,7 +24,6 @@ from auditor.questions.reuse import ReuseAnswer, answer_of
 from auditor.questions.reuse.transcripts import Event, Transcript, _thresholds, bound_distance
 from auditor.trials.trial import Trial
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
 Draw = tuple[Transcript, Transcript]
 
 
@@ -110,7 +109,7 @@ def curious(ask: Any, rng: np.random.Generator) -> None:
 
 
 def interviewed(mechanism: Any, source: Any = None, **options: Any) -> Record:
-    return auditor.ask("reuse", mechanism, source, **options)
+    return requests.ask("reuse", mechanism, source, **options)
 
 
 def told(record: Record) -> ReuseAnswer:

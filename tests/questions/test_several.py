@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 from markdown_it import MarkdownIt
+from support.requests import audit
 
-import auditor
 from auditor.cli.command_line import run
 from auditor.errors import UsageError
 from auditor.flow.record import as_record
@@ -18,7 +18,6 @@ from auditor.questions.several import declared_in, with_theorem
 from auditor.report.formats.markdown import theorems_markdown
 from auditor.report.several import picture_of_several
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
 PACKAGE = """
 import auditor
 
@@ -118,7 +117,7 @@ def test_a_slice_of_nothing_and_an_unwritable_folder_are_refused(
 
 def test_hostile_names_are_harmless_in_markdown_and_in_the_picture() -> None:
     nasty = "a|b`c`<script>]]>\x1b[31m\u202e*[x](y)"
-    record = auditor.audit(lambda sample, r: 1, lambda rng, size: rng.random(size), size=1)
+    record = audit(lambda sample, r: 1, lambda rng, size: rng.random(size), size=1)
     record = msgspec.structs.replace(record, theorem=nasty, subject=f"m:{nasty}", settings={nasty: nasty})
     document = theorems_markdown([record], 0.95)
     row = document.splitlines()[2]

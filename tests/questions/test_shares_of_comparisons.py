@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from support.requests import inquiry_of
+from support.requests import audit, inquiry_of
 
-import auditor
 from auditor.flow.record import Record
 from auditor.questions.compare.records import compare_records
 from auditor.statistics.interval import sequence_lower, sequence_upper, two_sided
@@ -31,7 +30,6 @@ from auditor.statistics.paired import (
 from auditor.trials.trial import Trial
 from auditor.values import Difference
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
 COIN, MARGIN = "bernoulli(0.5)", 0.05
 NEW, OLD = 0, 1
 NEITHER, BY_OLD, BY_NEW, BY_BOTH = (False, False), (True, False), (False, True), (True, True)
@@ -187,7 +185,7 @@ def test_what_is_decided_is_the_verdict_whatever_comes_later() -> None:
 
 @cache
 def of_steady() -> Record:
-    return auditor.audit(steady, COIN, size=9, fixed=40)
+    return audit(steady, COIN, size=9, fixed=40)
 
 
 def audited(mismatches: int, pairs: int = 200, **changes: Any) -> Record:

@@ -317,13 +317,12 @@ def test_a_run_that_fails_ends_it_unless_it_is_one_of_a_setting() -> None:
 # Fresh pairs.
 
 
-@pytest.mark.usefixtures("no_second_process")
 def test_no_two_steps_share_a_sample() -> None:
     """Of the audit as it is, the pairs that are looked at, the frontier, and the confirmation."""
     request = request_of(first, rows, "repair", size=10, rho=0.5, confidence=0.9)
     inquiry = find_question("repair").begin(request)
     assert isinstance(inquiry, RepairInquiry)
-    record = carry_out(inquiry, request, RunOptions(), None)
+    record = carry_out(inquiry, request, RunOptions(second_process=False), None)
     names = [cell.name for cell in inquiry.cells]
     assert names[:3] == ["as it is", "looked at", "frontier"]
     assert names[3:] == [one.setting.spec for one in inquiry.tries]

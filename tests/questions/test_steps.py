@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from learners import steps
 from msgspec.structs import replace
-from support.requests import bench_of, timeless
+from support.requests import audit, bench_of, timeless
 
 import auditor
 from auditor.flow.record import Record
@@ -23,11 +23,9 @@ from auditor.statistics.interval import clopper_pearson_upper, most_unseen
 from auditor.trials.integrated import FINISHES, BrokenSteps, CorePair
 from auditor.trials.trial import Trial
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
-
 
 def audited(subject: Any, **options: Any) -> Record:
-    return auditor.audit(subject, **{"rho": 0.2, **options})
+    return audit(subject, **{"rho": 0.2, **options})
 
 
 def integrated(record: Record) -> dict[str, Any]:

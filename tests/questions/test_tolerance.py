@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.requests import audit
 
 import auditor
 from auditor.cli.command_line import run
 from auditor.errors import UsageError
-
-pytestmark = pytest.mark.usefixtures("no_second_process")
 
 
 def two_means(rng: np.random.Generator, size: int) -> np.ndarray:
@@ -29,7 +28,7 @@ def quarters(sample: Any, r: Any) -> int:
 
 def test_rho_is_the_probability_of_not_close_exactly() -> None:
     """Two of the four values are equally likely: |a - b| <= 1 in 10 of 16 pairs. 300 pairs, interval at 1 - 1e-6."""
-    record = auditor.audit(quarters, two_means, size=1, atol=1, fixed=300, rho=0.5, confidence=1 - 1e-6)
+    record = audit(quarters, two_means, size=1, atol=1, fixed=300, rho=0.5, confidence=1 - 1e-6)
     assert record.rho.low <= 6 / 16 <= record.rho.high
     again = [auditor.replay(quarters, two_means, size=1, atol=1, pair=i) for i in range(8)]
     apart = [abs(one.outputs[0] - one.outputs[1]) > 1 for one in again]
@@ -38,13 +37,13 @@ def test_rho_is_the_probability_of_not_close_exactly() -> None:
 
 
 def test_a_record_says_that_close_is_no_equivalence_and_what_rho_then_is() -> None:
-    record = auditor.audit(mean, two_means, size=1000, atol=0.2)
+    record = audit(mean, two_means, size=1000, atol=0.2)
     assert record.verdict == "pass"
     (told,) = [one for one in record.findings if one.kind == "tolerance"]
     assert "rho is then the probability that two runs are not close" in told.message
     assert "no equivalence" in told.message
     assert record.asked["atol"] == 0.2
-    assert auditor.audit(mean, two_means, size=1000).verdict == "fail"
+    assert audit(mean, two_means, size=1000).verdict == "fail"
 
 
 class Shift:
@@ -61,7 +60,7 @@ def shift(sample: Any, r: Any) -> Shift:
 
 def test_churn_under_a_tolerance_is_the_share_of_points_that_are_not_close() -> None:
     """Predictions x and 2x are within 1/4 for x <= 1/4: of uniform points three quarters are not."""
-    record = auditor.audit(shift, two_means, size=1, view="predict", atol=0.25, measure="churn", probe=2000, rho=0.9)
+    record = audit(shift, two_means, size=1, view="predict", atol=0.25, measure="churn", probe=2000, rho=0.9)
     assert record.answer.churn.largest == pytest.approx(0.75, abs=0.06)  # 2000 points: six standard deviations
 
 
@@ -75,7 +74,7 @@ def test_churn_under_a_tolerance_is_the_share_of_points_that_are_not_close() -> 
 )
 def test_where_closeness_has_no_meaning_it_is_refused_with_the_reason(options: Any, words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        auditor.audit(mean, two_means, size=10, atol=0.1, **options)
+        audit(mean, two_means, size=10, atol=0.1, **options)
 
 
 def test_replay_commands_and_the_ledger_carry_the_tolerance(

@@ -30,7 +30,7 @@ def mismatches(chunks: int) -> Any:
     return np.array([[heavy_mismatch(a, b, LOW, HIGH) for b in shares] for a in shares])
 
 
-@pytest.mark.usefixtures("no_second_process", "few_finishes")
+@pytest.mark.usefixtures("few_finishes")
 def test_the_audited_rho_holds_the_exact_one() -> None:
     """Ten chunks of one row; 1e-6. That m is the formula of `exact_rho` is the next test."""
     check_audited(agreed(first_row, 10), "bernoulli(0.35)", 10, exact_rho(0.65, 10), rho=0.9)

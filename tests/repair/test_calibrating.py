@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.special import betainc
 from scipy.stats import norm
 from support.exact import check_audited
+from support.requests import audit
 
-import auditor
 from auditor import repair
 from auditor.randomness import from_key, root_key
 from auditor.repair import conformal, rounded_up
@@ -98,7 +98,7 @@ def test_too_few_scores_have_an_infinite_threshold_which_is_always_the_same() ->
     assert learner.claimed(8, 1.0, 0.05) == 0.0
 
 
-@pytest.mark.usefixtures("no_second_process", "few_finishes")
+@pytest.mark.usefixtures("few_finishes")
 def test_the_audited_rho_holds_the_exact_one() -> None:
     """Uniform scores: E min(1, |B - B'| / w) over two Betas, of a threshold 0.95 of 200; 1e-6."""
     n, k, width = 200, 191, 0.08
@@ -120,7 +120,7 @@ def test_what_is_claimed_holds_from_its_size_on_and_what_it_costs() -> None:
     assert learner.over_coverage(10, 2.0) == pytest.approx(10 / 11 - 0.9 + 0.05)
 
 
-@pytest.mark.usefixtures("no_second_process", "few_finishes")
+@pytest.mark.usefixtures("few_finishes")
 def test_scores_of_a_model_that_was_fitted_to_other_rows() -> None:
     """The threshold of |y - model(x)|; of 300 of them at least 0.9 - 0.09 are covered (one in 10^6 by Hoeffding)."""
     from sklearn.linear_model import Ridge
@@ -134,7 +134,7 @@ def test_scores_of_a_model_that_was_fitted_to_other_rows() -> None:
     def residuals(sample, r):
         return np.abs(sample[1] - model.predict(sample[0]))
 
-    record = auditor.audit(conformal(residuals, 0.1, 1.0), drawn, size=400, rho=0.5, fixed=40)
+    record = audit(conformal(residuals, 0.1, 1.0), drawn, size=400, rho=0.5, fixed=40)
     assert record.rho.high < 0.5
     covered = 0
     for i in range(300):

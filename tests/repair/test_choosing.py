@@ -36,7 +36,7 @@ def mean_mismatch(learner: Any, samples: list[Any], mass: Any, **params: Any) ->
     return float(mass @ m @ mass)
 
 
-@pytest.mark.usefixtures("no_second_process", "few_finishes")
+@pytest.mark.usefixtures("few_finishes")
 def test_the_audited_rho_of_three_candidates_holds_the_exact_one() -> None:
     """Every pair of counts of three values among six rows, by the coupling as it is written, which the mean of m is
     exactly, and an audit of few pairs but for 1e-6."""

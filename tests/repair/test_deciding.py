@@ -29,7 +29,7 @@ def deciding_rho(n: int, p: float, low: float, high: float) -> float:
     return float(mass @ np.abs(h[:, None] - h) @ mass)
 
 
-@pytest.mark.usefixtures("no_second_process", "few_finishes")
+@pytest.mark.usefixtures("few_finishes")
 def test_the_audited_rho_holds_the_exact_one() -> None:
     """Shares of heads that straddle both ends of the interval; 1e-6. That m has this mean is the next test."""
     check_audited(thresholded(share, 0.45, 0.55), "bernoulli(0.5)", 60, deciding_rho(60, 0.5, 0.45, 0.55))
@@ -73,7 +73,7 @@ def rho_of_z(theta: float, low: float, high: float) -> float:
     return float(np.trapezoid(2 * ndtr(c - theta) * ndtr(theta - c), c)) / (high - low)
 
 
-@pytest.mark.usefixtures("no_second_process", "few_finishes")
+@pytest.mark.usefixtures("few_finishes")
 def test_the_audited_rho_of_a_z_test_holds_the_exact_one() -> None:
     """A one-sided z-test at theta = 6; 1e-6."""
     learner = significant(upper_tail, width=8.0)

@@ -73,7 +73,7 @@ def test_a_mean_of_normals_has_exactly_its_rho(n: int, width: float) -> None:
     check_frequency(k, pairs, truth, alarm=1e-6)
 
 
-@pytest.mark.usefixtures("no_second_process", "few_finishes")
+@pytest.mark.usefixtures("few_finishes")
 def test_the_audited_rho_of_a_mean_holds_the_exact_one() -> None:
     check_audited(rounded(mean, 0.5), "norm", 100, rounding_rho(100, 0.5))
 

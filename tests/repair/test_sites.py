@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.random import RandomState, default_rng
-from support.requests import bench_of
+from support.requests import audit, bench_of
 
-import auditor
 from auditor.errors import UsageError
 from auditor.randomness import Randomness, from_key, root_key
 from auditor.repair import rounded, sites
@@ -82,8 +81,8 @@ def test_inside_and_around_a_learner_draws_are_back_in_step(learner: Callable[..
         assert mismatches(sites(learner)) == mismatches(rounded(sites(learner), 0.1)) == 0
 
 
-def test_an_audit_passes(no_second_process: None) -> None:
-    cured = auditor.audit(sites(rejects), "uniform", size=3, rho=0.1, seed=1)
+def test_an_audit_passes() -> None:
+    cured = audit(sites(rejects), "uniform", size=3, rho=0.1, seed=1)
     assert (cured.verdict, cured.mismatches) == ("pass", 0)
     assert cured.subject == "sites(rejects)"
 

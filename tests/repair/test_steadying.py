@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
+from support.requests import audit
 from threadpoolctl import threadpool_info
 
-import auditor
 from auditor import Sample
 from auditor.randomness import from_key, root_key
 from auditor.repair import single_thread, sorted_rows
@@ -94,7 +94,7 @@ def test_samples_are_sorted_too_and_counts_have_no_order() -> None:
     assert kept(counted, 1) == [4.0, 4.0]
 
 
-def test_what_depends_on_the_order_of_rows_alone_is_repaired(no_second_process: None) -> None:
+def test_what_depends_on_the_order_of_rows_alone_is_repaired() -> None:
     """A constant source in a random order: floats that are added up in turn."""
 
     def shuffled(rng, size):
@@ -106,8 +106,8 @@ def test_what_depends_on_the_order_of_rows_alone_is_repaired(no_second_process: 
             found += row
         return found
 
-    assert auditor.audit(total, shuffled, size=5, rho=0.1).verdict == "fail"
-    record = auditor.audit(sorted_rows(total), shuffled, size=5, rho=0.1)
+    assert audit(total, shuffled, size=5, rho=0.1).verdict == "fail"
+    record = audit(sorted_rows(total), shuffled, size=5, rho=0.1)
     assert (record.verdict, record.mismatches) == ("pass", 0)
 
 

@@ -192,7 +192,7 @@ def test_more_classes_part_less_than_is_claimed(classes: int) -> None:
     assert np.mean(m) == pytest.approx({3: 0.158, 5: 0.239}[classes], abs=0.02)
 
 
-@pytest.mark.usefixtures("no_second_process", "few_finishes")
+@pytest.mark.usefixtures("few_finishes")
 def test_the_audited_churn_of_a_label_holds_the_exact_one() -> None:
     """One label from fair flips in chunks of one: its rho is E|Bin - Bin'| / T; 1e-6."""
     check_audited(voted(majority, 8), "bernoulli(0.3)", 8, binomial_churn(8, 0.3))

@@ -21,8 +21,8 @@ from sklearn.decomposition import PCA
 from sklearn.feature_selection import SelectFromModel
 from sklearn.linear_model import LogisticRegression, Ridge
 from support.exact import check_frequency, finished_apart
+from support.requests import audit
 
-import auditor
 from auditor import AuditorError, Randomness, Sample, repair, subject
 from auditor.errors import BadValue, NotComparable
 from auditor.questions.repair.settings import read_setting
@@ -231,9 +231,9 @@ def test_wrappers_travel() -> None:
         assert copy(np.arange(5.0), 1) == wrapper(np.arange(5.0), 1)
 
 
-def test_wrappers_are_audited_and_nest(no_second_process: None) -> None:
+def test_wrappers_are_audited_and_nest() -> None:
     nested = repair.sorted_rows(rounded(mean, 50.0))
-    record = auditor.audit(nested, "norm", size=30, rho=0.1, jobs=1)
+    record = audit(nested, "norm", size=30, rho=0.1, jobs=1)
     assert (record.verdict, record.mismatches) == ("pass", 0)
 
 

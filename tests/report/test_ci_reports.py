@@ -19,6 +19,7 @@ import pytest
 import rich.progress  # noqa: F401  # rich draws from `random` when it is first imported
 from markdown_it import MarkdownIt
 from support.records import assert_harmless
+from support.requests import audit
 
 import auditor
 from auditor.cli.command_line import cli, run
@@ -38,8 +39,6 @@ from auditor.process.escape import (
 from auditor.report.formats.ci import annotation_lines, junit, place_of
 from auditor.report.formats.markdown import markdown
 from auditor.report.terminal import as_text
-
-pytestmark = pytest.mark.usefixtures("no_second_process")
 
 ROOT = Path(__file__).parents[2]
 CI = (ROOT / "docs" / "ci.md").read_text()
@@ -74,7 +73,7 @@ class Spelt:
 
 @cache
 def failed() -> Record:
-    return auditor.audit(lambda sample, r: float(sample[0]), rows, size=1)
+    return audit(lambda sample, r: float(sample[0]), rows, size=1)
 
 
 @cache
@@ -90,7 +89,7 @@ def hostile() -> tuple[Record, ...]:
         lambda sample, r: NASTY + "x" * 2_000_000 + str(sample[0]),
         raises,
     ]
-    found = [auditor.audit(fn, rows, size=1) for fn in returns]
+    found = [audit(fn, rows, size=1) for fn in returns]
     assert [record.verdict for record in found] == ["fail", "fail", "fail", "error"]
     example = msgspec.structs.replace(found[1].examples[0], replay=f"python -m auditor check {NASTY}")
     return (*found, _spoilt(msgspec.structs.replace(found[1], examples=[example]), NASTY))

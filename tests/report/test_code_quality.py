@@ -8,14 +8,12 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 import pytest
+from support.requests import audit
 
-import auditor
 from auditor.cli.command_line import run
 from auditor.flow.record import Record
 from auditor.report.formats import FORMATS
 from auditor.report.formats.ci import code_quality
-
-pytestmark = pytest.mark.usefixtures("no_second_process")
 
 ROOT = Path(__file__).parents[2]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
@@ -52,7 +50,7 @@ def shaky(sample: Any, r: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def failed() -> Record:
-    return auditor.audit(shaky, "norm", size=1)
+    return audit(shaky, "norm", size=1)
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,6 @@ from auditor.lookup import registered_subjects
 from auditor.report.terminal import Column, TableRows
 from auditor.subjects.subject import Subject, load_subject
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
-
 WIDTHS = (24, 40, 60, 80, 100, 160)
 Command = Callable[..., tuple[int, str, str]]
 

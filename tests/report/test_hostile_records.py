@@ -17,14 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import requests
 
-import auditor
 from auditor.cli.command_line import run
 from auditor.flow.ledger_file import connect, signed
 from auditor.flow.record import Record, to_json
 from auditor.report.formats import FORMATS
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
 GONE = object()
 VALUES: list[Any] = [
     *(None, True, -1, 0, 3, 2**70, 1e308, -0.5, float("nan"), float("inf"), GONE),
@@ -50,24 +49,24 @@ def rows(rng: Any, size: int) -> Any:
 
 
 def _asked() -> Iterator[Record]:
-    yield auditor.ask("rho", shaky, "norm", size=1, pairs=40)
-    yield auditor.ask("rho", "first_bit", ["bernoulli(0.5)", "bernoulli(0.9)"], pairs=40)
-    yield auditor.ask("nu", "constant", "norm", eta=0.4, nu=0.5, strings=60)
-    yield auditor.ask("list_size", "constant", "norm", list_size=2, eta=0.2)
-    yield auditor.ask("curve", shaky, "norm", vary={"size": [1, 2]}, pairs=128)
-    yield auditor.ask("price", "constant", "norm", pairs=300)
-    yield auditor.ask("explain", shaky, "norm", size=1)
-    yield auditor.ask("repair", shaky, "norm", size=10, rho=0.3)
-    yield auditor.ask("compare", shaky, "norm", old="constant", size=1, pairs=300)
-    yield auditor.ask("hunt", "first_bit", over="bernoulli({p})", range={"p": (0.1, 0.9)}, pairs=200)
-    yield auditor.ask("reuse", answers, rows, analyst=analyst, queries=2, size=4, fixed=40)
+    yield requests.ask("rho", shaky, "norm", size=1, pairs=40)
+    yield requests.ask("rho", "first_bit", ["bernoulli(0.5)", "bernoulli(0.9)"], pairs=40)
+    yield requests.ask("nu", "constant", "norm", eta=0.4, nu=0.5, strings=60)
+    yield requests.ask("list_size", "constant", "norm", list_size=2, eta=0.2)
+    yield requests.ask("curve", shaky, "norm", vary={"size": [1, 2]}, pairs=128)
+    yield requests.ask("price", "constant", "norm", pairs=300)
+    yield requests.ask("explain", shaky, "norm", size=1)
+    yield requests.ask("repair", shaky, "norm", size=10, rho=0.3)
+    yield requests.ask("compare", shaky, "norm", old="constant", size=1, pairs=300)
+    yield requests.ask("hunt", "first_bit", over="bernoulli({p})", range={"p": (0.1, 0.9)}, pairs=200)
+    yield requests.ask("reuse", answers, rows, analyst=analyst, queries=2, size=4, fixed=40)
 
 
 _made: list[dict[str, Any]] = []  # once for all tests of this file
 
 
 @pytest.fixture
-def records(no_second_process: None, no_other_process: None, few_finishes: None) -> list[dict[str, Any]]:
+def records(no_other_process: None, few_finishes: None) -> list[dict[str, Any]]:
     if not _made:
         _made.extend(json.loads(to_json(record)) for record in _asked())
     return _made
@@ -166,7 +165,7 @@ def test_what_is_no_record_is_refused(document: str, capsys: pytest.CaptureFixtu
 
 
 def test_a_ledger_that_says_anything_is_shown_or_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    auditor.audit("first_bit", "bernoulli(0.5)", rho=0.2, pairs=40, ledger="whole.sqlite")
+    requests.audit("first_bit", "bernoulli(0.5)", rho=0.2, pairs=40, ledger="whole.sqlite")
     columns = ("id", "subject", "plan", "started", "record")
     texts = ("[]", "null", "{}", "3", '{"schema": "auditor.record/2"}', "no json", "\x1b[31m")
     for column, text in itertools.product(columns[2:], texts):

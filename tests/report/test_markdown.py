@@ -7,13 +7,11 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from support.requests import audit
 
-import auditor
 from auditor.flow.parts import Bar, Chart, Command, Facts, Listing, Part, Series, Table, Words
 from auditor.flow.record import Record
 from auditor.report.formats.markdown import markdown, markdown_of
-
-pytestmark = pytest.mark.usefixtures("no_second_process")
 
 
 def rows(rng: Any, size: int) -> Any:
@@ -22,12 +20,12 @@ def rows(rng: Any, size: int) -> Any:
 
 @cache
 def passed() -> Record:
-    return auditor.audit(lambda sample, r: 0, rows, size=1)
+    return audit(lambda sample, r: 0, rows, size=1)
 
 
 @cache
 def failed() -> Record:
-    return auditor.audit(lambda sample, r: float(sample[0]), rows, size=1)
+    return audit(lambda sample, r: float(sample[0]), rows, size=1)
 
 
 def named(record: Record, name: str, expect: str = "pass", **changes: Any) -> Record:

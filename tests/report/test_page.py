@@ -205,7 +205,6 @@ def test_an_answer_of_another_shape_gets_a_sentence(tmp_path: Path, command: Com
     assert (code, "bad.json: an answer is not as its question writes it" in " ".join(err.split())) == (2, True), err
 
 
-@pytest.mark.usefixtures("no_second_process")
 def test_every_command_that_asks_takes_html(tmp_path: Path, command: Command) -> None:
     (tmp_path / "mine.py").write_text("def fit(sample, r):\n    return 1\n")
     (tmp_path / "pyproject.toml").write_text(

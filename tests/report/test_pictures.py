@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import msgspec
 import pytest
+from support.requests import ask, audit
 
 import auditor
 from auditor.flow.parts import Bar, Chart, Series
@@ -16,7 +17,6 @@ from auditor.flow.record import Record
 from auditor.report.formats import FORMATS
 from auditor.report.pictures.svg import PlacedText, apart, draw_bars, draw_chart, picture, width_of
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
 # Advance widths of DejaVu Sans, a wide font, in thousandths of its size: what a reader without any other sees.
 ADVANCES = {"0": 636, "e": 615, "m": 974, "w": 818, "W": 989, "M": 863, "A": 684, "i": 278}  # fmt: skip
 ADVANCES |= {" ": 318, ".": 318, "-": 361, ",": 318, "(": 390, ")": 390, ":": 337, "_": 500}  # fmt: skip
@@ -105,7 +105,7 @@ def test_labels_do_not_touch_however_many_there_are(count: int, log: bool) -> No
 
 
 def test_audits_without_a_target_are_refused_a_picture_of_bars() -> None:
-    record = auditor.ask("curve", "algorithms.controls:mixed", "norm", vary="q=0.01,0.1", pairs=256, for_=1e-6)
+    record = ask("curve", "algorithms.controls:mixed", "norm", vary="q=0.01,0.1", pairs=256, for_=1e-6)
     with pytest.raises(auditor.AuditorError, match="none of these audits has a target"):
         FORMATS["svg"].draw([record, record], 0.95, False)
 
@@ -140,10 +140,9 @@ def price() -> Record:
     def settles(sample: Any, r: Any) -> float:
         return float(sample[0]) if r.random() < 20 / len(sample) else 0.0
 
-    return auditor.ask("price", settles, rho=0.2, pairs=3000)
+    return ask("price", settles, rho=0.2, pairs=3000)
 
 
-@pytest.mark.usefixtures("no_second_process")
 def test_a_price_is_a_picture_of_its_bracket(price: Record) -> None:
     document = picture(price)
     check_texts(document)
@@ -173,10 +172,10 @@ def test_a_price_that_found_nothing_is_drawn_all_the_same(price: Record) -> None
 @pytest.mark.parametrize(
     "record",
     [
-        lambda: auditor.audit("algorithms.known_answers:good_and_bad", eta=0.3, nu=0.3),
-        lambda: auditor.ask("curve", "algorithms.controls:mixed", "norm", vary="q=0.01,0.1,1.0", pairs=400),
-        lambda: auditor.audit("algorithms.controls:first_bit", ["bernoulli(0.1)", "bernoulli(0.02)"], size=1),
-        lambda: auditor.audit("algorithms.controls:constant"),
+        lambda: audit("algorithms.known_answers:good_and_bad", eta=0.3, nu=0.3),
+        lambda: ask("curve", "algorithms.controls:mixed", "norm", vary="q=0.01,0.1,1.0", pairs=400),
+        lambda: audit("algorithms.controls:first_bit", ["bernoulli(0.1)", "bernoulli(0.02)"], size=1),
+        lambda: audit("algorithms.controls:constant"),
     ],
     ids=["nu", "curve", "every", "rho"],
 )

@@ -16,8 +16,6 @@ from algorithms.heavy_hitters import r_heavy_hitters
 from algorithms.point_mass import point_by_queries, queries_needed
 from auditor.subjects.subject import load_subject
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
-
 ROOT = Path(__file__).parents[2]
 REPORT = (ROOT / "reports" / "price.md").read_text()
 

@@ -141,7 +141,6 @@ def test_imports_and_the_first_run_are_no_part_of_the_pace() -> None:
     assert "; 100 pairs a second, 113 s to the budget, about 3.0 s to a verdict" in said()[0]
 
 
-@pytest.mark.usefixtures("no_second_process")
 def test_what_a_ledger_had_is_no_part_of_the_pace(tmp_path: Path) -> None:
     heard: list[float] = []
 

@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 from rich.console import Console
+from support import requests
 
-import auditor
 from auditor.errors import UsageError
 from auditor.flow.parts import Bar, Chart, Command, Facts, Listing, Part, Series, Table, Words
 from auditor.flow.record import Record, as_record, to_json
@@ -25,8 +25,6 @@ from auditor.report.pictures.svg import draw_chart, picture
 from auditor.report.terminal import as_text, show_parts
 from auditor.report.words import describe
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
-
 NASTY = "[red]<b>\x1b[31m\u202e|`x`"
 BANDS = Series("rho", "band", [(1.0, 0.1, 0.2, 0.3), (10.0, 0.2, 0.4, 0.6), (100.0, None, None, None)])
 HELD = Series("a theorem", "line", [(1.0, None, 2.0, None), (10.0, None, 0.5, None), (100.0, None, 0.25, None)])
@@ -37,7 +35,7 @@ PROFILE = Chart("a title", "eta", "nu", [STEPS], corner=(0.2, 0.25))
 
 @pytest.fixture(scope="module")
 def record() -> Record:
-    return auditor.audit(lambda sample, r: 1, lambda rng, size: rng.random(size), size=2)
+    return requests.audit(lambda sample, r: 1, lambda rng, size: rng.random(size), size=2)
 
 
 def shown(parts: Sequence[Part], width: int = 80) -> str:
@@ -157,7 +155,7 @@ def test_what_a_question_knows_better_stands_in_its_place(record: Record) -> Non
     (facts,) = [part for part in describe(record) if isinstance(part, Facts)]
     names = [row[0] for row in facts.rows]
     assert names == ["rho", "sample", "budget", "confidence", "cost"]
-    found = auditor.ask("reuse", _answer, _uniform, analyst=_analyst, queries=2, size=3, rho=0.5, fixed=40)
+    found = requests.ask("reuse", _answer, _uniform, analyst=_analyst, queries=2, size=3, rho=0.5, fixed=40)
     (facts,) = [part for part in describe(found) if isinstance(part, Facts)]
     rows = {row[0]: "".join(row[1:]) for row in facts.rows}
     assert [*rows][:4] == ["distance", "above", "below", "analyst"]

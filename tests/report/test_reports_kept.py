@@ -19,8 +19,6 @@ from auditor.cli.command_line import run
 from auditor.cli.output import make_console, warn
 from auditor.flow.record import encode
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
-
 NASTY = "[/b][red]x :smile: \x1b[31m\u202e"
 SHOWN = "[/b][red]x :smile: \\x1b[31m\\u202e"
 LEARNERS = f"""

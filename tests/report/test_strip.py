@@ -13,8 +13,6 @@ from auditor.report.pictures.axes import top_of
 from auditor.report.pictures.svg import ruler, sparkline, strip
 from auditor.report.words import wobble_table
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
-
 
 def percent(text: str | None) -> float:
     return float((text or "").rstrip("%"))

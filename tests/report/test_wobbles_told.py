@@ -12,8 +12,8 @@ import msgspec
 import numpy as np
 import pandas as pd
 import pytest
+from support.requests import audit
 
-import auditor
 from auditor.cli.command_line import run
 from auditor.flow.parts import Bar, Listing
 from auditor.flow.record import Record
@@ -21,8 +21,6 @@ from auditor.flow.wobbles import Element, SeenText, Wobbles
 from auditor.report.formats import FORMATS
 from auditor.report.terminal import as_text
 from auditor.report.words import advice, describe, wobble_parts
-
-pytestmark = pytest.mark.usefixtures("no_second_process")
 
 
 def coin(sample: np.ndarray, r: np.random.Generator) -> bool:
@@ -35,7 +33,7 @@ def fit(sample: np.ndarray, r: np.random.Generator) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def failed() -> Record:
-    return auditor.audit(coin, "norm", size=3)
+    return audit(coin, "norm", size=3)
 
 
 def lines(record: Record, view: str = "output", **seen: Any) -> list[str]:
@@ -135,14 +133,14 @@ def test_a_share_is_never_all_or_none_where_it_is_not(count: int, share: str, fa
 
 
 def test_the_words_claim_nothing_of_other_pairs() -> None:
-    record = auditor.audit(fit, "norm", size=10)
+    record = audit(fit, "norm", size=10)
     (part,) = wobble_parts(record)
     assert isinstance(part, Listing)
     assert not re.search(r"confiden|at least|at most|certain|probab|sure", " ".join([part.title, *part.texts]))
 
 
 def test_where_nothing_differed_there_is_nothing_to_tell() -> None:
-    record = auditor.audit(lambda sample, r: 3, "norm", size=3)
+    record = audit(lambda sample, r: 3, "norm", size=3)
     assert record.wobbles is not None
     assert (record.verdict, [*wobble_parts(record)], [*advice(record)]) == ("pass", [], [])
     (bar,) = [part for part in describe(record) if isinstance(part, Bar)]
@@ -165,7 +163,7 @@ def test_methods_are_named_on_request_and_in_the_record(capsys: pytest.CaptureFi
 
 
 def test_one_sided_and_two_sided_limits_are_told_apart() -> None:
-    record = auditor.audit(coin, "norm", size=3, fixed=200)
+    record = audit(coin, "norm", size=3, fixed=200)
     text = " ".join(as_text(record).split())
     assert "and at least " in record.reason
     assert "(95 % two-sided). The verdict uses a one-sided limit, which is closer" in text
@@ -179,12 +177,12 @@ def advised(record: Record) -> list[str]:
 
 
 def test_numbers_near_the_largest_are_not_rounded_to_more_than_any_float() -> None:
-    record = auditor.audit(lambda sample, r: float(sample[0]) * 1.7e308, "uniform(-1, 2)", size=1)
+    record = audit(lambda sample, r: float(sample[0]) * 1.7e308, "uniform(-1, 2)", size=1)
     assert "Raw numbers hardly ever agree: compare a decision" in advised(record)[0]
 
 
 def test_raw_numbers_are_to_be_rounded_to_more_than_their_gap() -> None:
-    mean = auditor.audit(lambda sample, r: float(sample.mean()), "norm", size=4000)
+    mean = audit(lambda sample, r: float(sample.mean()), "norm", size=4000)
     assert mean.wobbles is not None
     assert isinstance(mean.wobbles.gap, float)
     first = advised(mean)[0]
@@ -198,7 +196,7 @@ def test_raw_numbers_are_to_be_rounded_to_more_than_their_gap() -> None:
 
 def test_labels_that_trade_names_are_recognised() -> None:
     halves = np.arange(40) // 20
-    record = auditor.audit(lambda sample, r: halves if sample[0] > 0 else 1 - halves, "norm", size=2)
+    record = audit(lambda sample, r: halves if sample[0] > 0 else 1 - halves, "norm", size=2)
     assert "the labels are the same, or nearly, but for their names" in advised(record)[0]
     assert "--view partition" in advised(record)[0]
 
@@ -212,10 +210,10 @@ class Threshold:
 
 
 def test_few_rows_that_flip_are_for_churn() -> None:
-    record = auditor.audit(lambda sample, r: Threshold(sample.mean()), "norm", size=400, view="predict")
+    record = audit(lambda sample, r: Threshold(sample.mean()), "norm", size=400, view="predict")
     assert record.verdict == "fail"
     assert "--measure churn holds that share against the target" in advised(record)[0]
-    by_churn = auditor.audit(
+    by_churn = audit(
         lambda sample, r: Threshold(sample.mean()), "norm", size=4, view="predict", measure="churn", rho=0.01
     )
     assert not any("--measure churn" in text for text in advised(by_churn))
@@ -300,12 +298,12 @@ def test_a_gate_shows_for_a_failure_what_check_shows(call: Callable[..., str], t
 
 
 def test_the_worst_of_several_says_of_which_it_speaks() -> None:
-    record = auditor.audit(fit, ["norm(loc=9)", "norm"], size=5, view=lambda output: output["sign"])
+    record = audit(fit, ["norm(loc=9)", "norm"], size=5, view=lambda output: output["sign"])
     assert record.verdict == "fail"
     (part,) = wobble_parts(record)
     assert isinstance(part, Listing)
     assert part.title.startswith("What wobbles with norm, in ")
-    passed = auditor.audit(fit, ["norm(loc=9)", "norm(loc=8)"], size=5, view=lambda output: output["sign"])
+    passed = audit(fit, ["norm(loc=9)", "norm(loc=8)"], size=5, view=lambda output: output["sign"])
     assert re.search(r"; no mismatch in any of \d+ pairs$", passed.reason)
 
 
@@ -313,6 +311,6 @@ def test_frames_name_their_rows_and_columns() -> None:
     def table(sample: np.ndarray, r: np.random.Generator) -> pd.DataFrame:
         return pd.DataFrame({"tall": [bool(sample[0] > 0), True], "old": [1, 2]}, index=["ann", "bob"])
 
-    (part,) = wobble_parts(auditor.audit(table, "norm", size=2))
+    (part,) = wobble_parts(audit(table, "norm", size=2))
     assert isinstance(part, Listing)
     assert any(text.startswith("output['tall']['ann'] differs in ") for text in part.texts)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import binom
-from support.requests import bench_of
+from support.requests import audit, bench_of
 
 import auditor
 from auditor.cli.command_line import run
@@ -23,8 +23,6 @@ from auditor.sources.datasets import RESAMPLING
 from auditor.sources.source import load_dataset, load_source
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.trials.trial import run_pair
-
-pytestmark = pytest.mark.usefixtures("no_second_process")
 
 
 def rng() -> np.random.Generator:
@@ -129,26 +127,26 @@ def test_split_gives_two_disjoint_halves_and_subsample_no_row_twice(csv: Path) -
         seen.append(sorted(sample[0][:, 0].tolist()))
         return 0
 
-    record = auditor.audit(spy, f"{csv}#label", resample="split", fixed=40)
+    record = audit(spy, f"{csv}#label", resample="split", fixed=40)
     assert (record.size, record.resample) == (20, "split")
     pairs = np.array(seen[-80:]).reshape(40, 2, 20)
     assert all(sorted([*first, *second]) == list(range(40)) for first, second in pairs.tolist())
     assert len({tuple(first) for first in pairs[:, 0].tolist()}) == 40
     seen.clear()
-    record = auditor.audit(spy, f"{csv}#label", resample="subsample", size=20, fixed=40, accept_overlap=True)
+    record = audit(spy, f"{csv}#label", resample="subsample", size=20, fixed=40, accept_overlap=True)
     assert all(len(set(sample)) == 20 for sample in seen)
     assert len({tuple(sample) for sample in seen[-80:]}) > 75
 
 
 def test_sizes_default_to_the_rows_there_are_and_are_bounded(csv: Path) -> None:
-    assert auditor.audit(majority, f"{csv}#label").size == 40
-    assert auditor.audit(majority, f"{csv}#label", resample="split").size == 20
+    assert audit(majority, f"{csv}#label").size == 40
+    assert audit(majority, f"{csv}#label", resample="split").size == 20
     with pytest.raises(BadValue, match="more than --resample split can take of 40 rows: 20"):
-        auditor.audit(majority, f"{csv}#label", resample="split", size=21)
+        audit(majority, f"{csv}#label", resample="split", size=21)
     with pytest.raises(BadValue, match=r"must be one of bootstrap, split, subsample \(did you mean split\?\)"):
-        auditor.audit(majority, f"{csv}#label", resample="spilt")
+        audit(majority, f"{csv}#label", resample="spilt")
     with pytest.raises(UsageError, match="--resample split is for data sets"):
-        auditor.audit(majority, "norm", size=10, resample="split")
+        audit(majority, "norm", size=10, resample="split")
 
 
 def test_there_is_no_third_half() -> None:
@@ -211,7 +209,7 @@ def test_the_report_says_what_a_resampling_estimates_and_which_way_it_errs() -> 
         "subsample": ("warning", r"share 0\.05 of their rows on average.*: rho tends to come out too low"),
     }
     for how, (severity, said) in words.items():
-        record = auditor.audit(constant, np.arange(400.0), size=20, resample=how, accept_overlap=True)
+        record = audit(constant, np.arange(400.0), size=20, resample=how, accept_overlap=True)
         (finding,) = [finding for finding in record.findings if finding.kind == "resampled"]
         assert finding.severity == severity
         assert re.search(said, finding.message), finding.message
@@ -226,14 +224,14 @@ def test_a_verdict_on_samples_that_share_rows_is_asked_for_by_name(csv: Path, tm
     with pytest.raises(
         UsageError, match=r"rho tends to come out too low: use --resample split or bootstrap, .* --accept-overlap"
     ):
-        auditor.audit(majority, **asked)
+        audit(majority, **asked)
     with pytest.raises(UsageError, match="--accept-overlap"):
-        auditor.audit(majority, **asked, eta=0.1, nu=0.1)
+        audit(majority, **asked, eta=0.1, nu=0.1)
     with pytest.raises(UsageError, match="--accept-overlap"):
-        auditor.audit(majority, [load_dataset(f"{csv}#label", "subsample")])
+        audit(majority, [load_dataset(f"{csv}#label", "subsample")])
     with pytest.raises(UsageError, match="--accept-overlap"):
-        auditor.audit(majority, [f"{csv}#label", load_dataset(f"{csv}#label", "subsample")])
-    assert auditor.audit(majority, **asked, accept_overlap=True).verdict == "pass"
+        audit(majority, [f"{csv}#label", load_dataset(f"{csv}#label", "subsample")])
+    assert audit(majority, **asked, accept_overlap=True).verdict == "pass"
     assert auditor.replay(majority, **asked, pair=0).difference is None
     (tmp_path / "pyproject.toml").write_text(
         "[[tool.auditor.subject]]\ntarget = 'algorithms.controls:constant'\nresample = 'subsample'\n"
@@ -257,12 +255,12 @@ def test_the_command_line_wants_the_word_for_a_verdict_and_not_for_a_replay(
 
 def test_arrays_are_data_sets_too() -> None:
     data = (np.arange(20.0).reshape(10, 2), np.array([0, 1] * 5))
-    record = auditor.audit(majority, data, rho=0.9)
+    record = audit(majority, data, rho=0.9)
     assert (record.size, record.source, record.resample) == (10, "10 rows of data", "bootstrap")
     with pytest.raises(UsageError, match="missing values"):
-        auditor.audit(majority, (np.array([1.0, np.nan]), np.array([0, 1])))
+        audit(majority, (np.array([1.0, np.nan]), np.array([0, 1])))
     with pytest.raises(UsageError, match="as many labels"):
-        auditor.audit(majority, (np.ones(3), np.ones(2)))
+        audit(majority, (np.ones(3), np.ones(2)))
     with pytest.raises(UnknownTruth, match=r"not i\.i\.d\. rows"):
         load_dataset(data, "split").law()
 
@@ -272,7 +270,7 @@ def test_a_data_set_can_be_counted() -> None:
         return round(sample.mean(lambda rows: rows[1]), 3)
 
     data = (np.arange(10.0).reshape(5, 2), np.array([0, 1, 1, 1, 1]))
-    record = auditor.audit(label_mean, data, size=10**12, sample="counts")
+    record = audit(label_mean, data, size=10**12, sample="counts")
     assert record.verdict == "pass"
 
 

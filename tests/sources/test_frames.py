@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-import runpy
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import polars
 import pyarrow
 import pytest
 import scipy.sparse
-from support.requests import bench_of, timeless
+from support.requests import audit, bench_of, timeless
 
 import auditor
 from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError
@@ -22,8 +23,6 @@ from auditor.sources.datasets import RESAMPLING
 from auditor.sources.frames import as_matrix, columns_of, kind_of, library_of, memory_of, own, rows_in, take
 from auditor.sources.source import check_size, load_dataset, load_source
 from auditor.trials.preflight import conclude, look
-
-pytestmark = pytest.mark.usefixtures("no_second_process")
 
 N = 12
 PANDAS = pandas.DataFrame(
@@ -97,7 +96,7 @@ def test_a_column_or_a_batch_is_a_source_too(part: Any) -> None:
     drawn = load_source(part).draw(rng(), 30)
     assert type(drawn) is type(part)
     assert rows_in(drawn) == 30
-    record = auditor.audit(lambda sample, r: type(sample).__name__, part)
+    record = audit(lambda sample, r: type(sample).__name__, part)
     assert (record.verdict, record.size, record.source) == ("pass", N, "12 rows of data")
 
 
@@ -120,10 +119,10 @@ def test_an_audit_of_a_frame_agrees_with_that_of_its_array() -> None:
 
     values = np.arange(8.0).reshape(4, 2)
     tables = (pandas.DataFrame(values, columns=["a", "b"]), polars.DataFrame(values, schema=["a", "b"]))
-    truth = auditor.audit(of_array, values, fixed=60)
+    truth = audit(of_array, values, fixed=60)
     assert 0 < truth.mismatches < 60
     for table in tables:
-        assert auditor.audit(of_frame, table, fixed=60).mismatches == truth.mismatches
+        assert audit(of_frame, table, fixed=60).mismatches == truth.mismatches
 
 
 @pytest.mark.parametrize("name", ["resampled", "kept", "in_polars"])
@@ -133,7 +132,7 @@ def test_a_function_may_return_tables(name: str) -> None:
     x = drawn[0] if isinstance(drawn, tuple) else drawn
     assert rows_in(x) == 8
     assert columns_of(x) == columns_of(PANDAS)
-    assert auditor.audit(lambda sample, r: 1, f"{__name__}:{name}", size=8).verdict == "pass"
+    assert audit(lambda sample, r: 1, f"{__name__}:{name}", size=8).verdict == "pass"
 
 
 def test_what_is_no_sample_of_a_table_is_named() -> None:
@@ -158,7 +157,7 @@ def test_a_table_that_a_module_has_is_found_by_its_name() -> None:
     spec = f"{__name__}:PANDAS"
     source = load_source(spec, "split")
     assert (source.name, source.spec, rows_in(source.draw(rng(), 5))) == (spec, spec, 5)
-    record = auditor.audit(f"{__name__}:count", spec, resample="split")
+    record = audit(f"{__name__}:count", spec, resample="split")
     assert (record.verdict, record.size, record.resample, record.importable) == ("pass", 6, "split", True)
     assert load_source(f"{__name__}:Y").draw(rng(), 4).shape == (4,)
 
@@ -221,7 +220,7 @@ def test_workers_are_given_the_same_frames(tmp_path: Path) -> None:
         "def numbers(sample, r):\n    return [float(part.mean() or 0.0) for part in (sample[0]['number'], sample[1])]\n"
     )
     source, options = (PANDAS, POLARS["number"]), {"size": 5, "fixed": 60, "view": "round(0)"}
-    here, there = (auditor.audit(f"{tmp_path}/means.py:numbers", source, jobs=jobs, **options) for jobs in (1, 2))
+    here, there = (audit(f"{tmp_path}/means.py:numbers", source, jobs=jobs, **options) for jobs in (1, 2))
     assert 0 < here.mismatches < 60
     assert timeless(here) == timeless(there)
 
@@ -294,5 +293,6 @@ def test_what_is_of_no_library() -> None:
 def test_the_example_of_the_documents_runs(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs" / "data.md").read_text()
     (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
-    (tmp_path / "example.py").write_text(code)
-    assert runpy.run_path(str(tmp_path / "example.py"))["record"].verdict == "pass"
+    (tmp_path / "example.py").write_text(f"{code}\nprint(record.verdict)")
+    ended = subprocess.run([sys.executable, "example.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.stdout == "pass\n", ended.stderr

@@ -21,7 +21,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
-from support.requests import bench_of
+from support.requests import audit, bench_of
 
 import auditor
 from auditor.errors import SampleError, UnknownTruth, UsageError
@@ -574,7 +574,6 @@ COUNTABLE = [
 ]
 
 
-@pytest.mark.usefixtures("no_second_process")
 @pytest.mark.parametrize(("source", "values", "most"), COUNTABLE, ids=[str(case[0])[:30] for case in COUNTABLE])
 def test_a_source_with_listed_values_can_be_counted(source: Any, values: list[Any], most: Any) -> None:
     law = load_source(source).law()
@@ -582,20 +581,20 @@ def test_a_source_with_listed_values_can_be_counted(source: Any, values: list[An
     assert law.weights.sum() == pytest.approx(1)
     subject = lambda sample, r: most_frequent(sample, r)  # noqa: E731 - no second process for a lambda
     subject.__annotations__["sample"] = Sample
-    record = auditor.audit(subject, source, size=10**15, sample="counts", rho=0.1)
+    record = audit(subject, source, size=10**15, sample="counts", rho=0.1)
     assert (record.verdict, record.mismatches, record.sample_kind) == ("pass", 0, "counts")
     outputs = auditor.replay(subject, source, size=10**15, sample="counts", pair=0).outputs
     assert outputs == (most, most)
 
 
-def test_labelled_points_and_data_can_be_counted(no_second_process: None) -> None:
+def test_labelled_points_and_data_can_be_counted() -> None:
     points = load_source("points([[1, 0], [0, 1]], labels=[1, -1], weights=[0.3, 0.7])")
     data = load_source((np.array([[1, 0], [0, 1], [0, 1]]), np.array([1, -1, -1])))
     for source in (points, data):
         replayed = auditor.replay(most_frequent, source, size=10**12, sample="counts", pair=0)
         assert replayed.outputs == (((0, 1), -1), ((0, 1), -1))
         assert source.expect(lambda rows: rows[1] < 0) > 0.6
-    assert auditor.audit(most_frequent, points, size=10**12, sample="counts", fixed=40).verdict == "pass"
+    assert audit(most_frequent, points, size=10**12, sample="counts", fixed=40).verdict == "pass"
 
 
 @pytest.mark.parametrize(
@@ -642,16 +641,16 @@ def test_the_largest_of_very_many_rows_has_its_exact_rho(size: int) -> None:
     assert low <= exact <= high
 
 
-def test_what_is_cut_off_is_said_and_what_cannot_be_is_refused(no_second_process: None) -> None:
+def test_what_is_cut_off_is_said_and_what_cannot_be_is_refused() -> None:
     subject = lambda sample, r: 0  # noqa: E731 - it is given an annotation
     subject.__annotations__["sample"] = Sample
-    record = auditor.audit(subject, "geom(0.5)", size=LARGEST, sample="counts")
+    record = audit(subject, "geom(0.5)", size=LARGEST, sample="counts")
     (finding,) = [finding for finding in record.findings if finding.kind == "tail-cut"]
     assert "from 1 to 125: fewer than 2^-60 rows of a sample of 9,223,372,036,854,775,807" in finding.message
     assert "so 2,000 runs would have one there with probability at most 1.8e-15" in finding.message
     assert load_source("yulesimon(5)").law(1000).values[-1] > 10_000
     with pytest.raises(UsageError, match=r"values that 1,000,000,000,000,000 rows may meet, .*; use --sample rows"):
-        auditor.audit(subject, "yulesimon(5)", size=10**15, sample="counts")
+        audit(subject, "yulesimon(5)", size=10**15, sample="counts")
 
 
 @pytest.mark.parametrize(
@@ -674,11 +673,11 @@ def test_a_subject_of_rows_is_not_given_counts() -> None:
         auditor.audit(mean_of_rows, "bernoulli(0.5)", size=100, sample="counts")
 
 
-def test_a_third_partys_algorithm_runs_on_both_kinds(no_second_process: None) -> None:
+def test_a_third_partys_algorithm_runs_on_both_kinds() -> None:
     source = "pmf({1: 0.8, 2: 0.2})"
     for kind, size in (("rows", 1000), ("counts", 10**18)):
-        record = auditor.audit(most_frequent, source, size=size, sample=kind, rho=0.1)
+        record = audit(most_frequent, source, size=size, sample=kind, rho=0.1)
         assert (record.verdict, record.sample_kind) == ("pass", kind)
         assert auditor.replay(most_frequent, source, size=size, sample=kind, pair=0).outputs == (1, 1)
     with pytest.raises(UsageError, match=r"more than one look can count: take at most 2\^63 - 1"):
-        auditor.audit(most_frequent, source, size=10**19, sample="counts", rho=0.1)
+        audit(most_frequent, source, size=10**19, sample="counts", rho=0.1)

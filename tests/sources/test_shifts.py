@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.requests import audit
 
-import auditor
 from auditor.errors import SourceError, UsageError
 from auditor.sources.shifts import parts_of, split_arguments
 from auditor.sources.source import is_dataset, load_source
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
 ROWS = 20_000
 
 
@@ -178,20 +177,20 @@ def split(sample: tuple[np.ndarray, np.ndarray], r: np.random.Generator) -> bool
 def test_a_kept_audit_does_not_go_on_with_other_rows(plain: str, spec: str, tmp_path: Path) -> None:
     spec = spec.replace("DATA", plain)
     options: dict[str, Any] = {"size": 5, "pairs": 100, "ledger": str(tmp_path / "kept.db")}
-    auditor.audit(split, spec, **options)
-    auditor.audit(split, spec, resume=True, **options)
+    audit(split, spec, **options)
+    audit(split, spec, resume=True, **options)
     file = Path(plain.removesuffix("#y"))
     file.write_text(file.read_text().replace("3,1", "9,1"))
     with pytest.raises(UsageError, match=r"the source's data \(it has changed\)"):
-        auditor.audit(split, spec, resume=True, **options)
+        audit(split, spec, resume=True, **options)
 
 
 def test_a_check_of_a_shifted_data_set_has_its_size_and_asks_for_labels(plain: str) -> None:
-    record = auditor.audit(split, f"flip_labels({plain}, 0.5)", pairs=100)
+    record = audit(split, f"flip_labels({plain}, 0.5)", pairs=100)
     assert record.size == 4
     assert record.verdict == "fail"
     with pytest.raises(UsageError, match="learns from labels"):
-        auditor.audit("sklearn.tree:DecisionTreeClassifier", f"duplicate({plain.removesuffix('#y')}, 0.5)")
+        audit("sklearn.tree:DecisionTreeClassifier", f"duplicate({plain.removesuffix('#y')}, 0.5)")
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
-from support.requests import bench_of, case_of_first, cell_of, inquiry_of
+from support.requests import audit, bench_of, case_of_first, cell_of, inquiry_of
 
-import auditor
 from auditor.cli.command_line import run
 from auditor.cli.config import read_config, settle
 from auditor.cli.pytest_plugin import _check_accepted
@@ -30,8 +29,6 @@ from auditor.sources.datasets import read_file
 from auditor.sources.frames import kind_of
 from auditor.sources.source import load_source
 from auditor.trials.identity import replay_command
-
-pytestmark = pytest.mark.usefixtures("no_second_process")
 
 CSV = "age,city,day,label\n" + "".join(
     f"{20 + i if i % 7 else ''},{'abc'[i % 3] if i % 5 else ''},2020-01-{1 + i % 28:02},{int(i > 20)}\n"
@@ -118,9 +115,9 @@ def test_an_empty_line_is_no_row(tmp_path: Path) -> None:
 def test_as_is_one_option_wherever_it_is_written(csv: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = "['pandas DataFrame', 'pandas Series']"
     spec = f"{csv}#label"
-    record = auditor.audit(f"{__name__}:kind", spec, as_="pandas", size=5, fixed=29)
+    record = audit(f"{__name__}:kind", spec, as_="pandas", size=5, fixed=29)
     assert (record.verdict, record.asked["as"]) == ("pass", "pandas")
-    assert auditor.audit(kind, spec, **{"as": "polars"}, size=5).verdict == "pass"
+    assert audit(kind, spec, **{"as": "polars"}, size=5).verdict == "pass"
     assert bench_of(kind, spec, as_="pandas", size=5).run(0, 0) == said
     words = ["check", f"{__name__}:kind", "--source", spec, "--as", "pandas", "--size", "5"]
     assert run([*words, "--json", str(tmp_path / "r.json")]) == 0
@@ -185,11 +182,11 @@ def test_labels_that_are_missing_are_asked_for_by_the_columns_there_are(csv: Pat
     words = r"learns from labels, and .*people\.csv has none: add the column that has them, .*people\.csv#label; the "
     words += "columns are age, city, day, label"
     with pytest.raises(UsageError, match=words):
-        auditor.audit(by_name, str(csv))
+        audit(by_name, str(csv))
     with pytest.raises(UsageError, match=words):
-        auditor.audit(DecisionTreeClassifier, str(csv), as_="pandas")
+        audit(DecisionTreeClassifier, str(csv), as_="pandas")
     with pytest.raises(UsageError, match=r"and 42 rows of data has none: give \(X, y\)"):
-        auditor.audit(DecisionTreeClassifier, pandas.read_csv(csv))
+        audit(DecisionTreeClassifier, pandas.read_csv(csv))
 
 
 def test_an_index_with_a_name_is_a_column(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
-from support.requests import bench_of, timeless
+from support.requests import audit, bench_of, timeless
 
 import auditor
 from auditor.errors import UsageError
@@ -22,7 +22,6 @@ from auditor.subjects.estimators import Fit, fresh_copy, unlisted
 from auditor.subjects.subject import load_subject
 from auditor.trials.preflight import conclude, look
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
 # Fifteen families, with no code of ours for any of them.
 FAMILIES = [
     "sklearn.linear_model:LogisticRegression",
@@ -81,7 +80,7 @@ def test_families_of_estimators_audit_with_no_extra_code(target: str) -> None:
     assert fit.default_view == (predictions if predicts else "fitted")
     source = (np.array(IRIS[0]), np.array(IRIS[1]))
     rho = 0.3 if target in UNNAMED else 0.1  # which few pairs tell: most differ often
-    record = auditor.audit(target, source, size=80, rho=rho, probe=60 if predicts else None)
+    record = audit(target, source, size=80, rho=rho, probe=60 if predicts else None)
     assert record.verdict in ("pass", "fail"), record.reason
     assert record.view == fit.default_view
     assert record.subject == target
@@ -110,17 +109,17 @@ def test_r_reaches_every_random_state_inside_as_its_own_int() -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_an_instance_a_pipeline_and_a_class_with_parameters() -> None:
-    assert auditor.audit(f"{__name__}:scaled", IRIS, size=100, probe=40, rho=0.05).verdict in ("pass", "fail")
-    record = auditor.audit(KMeans(n_clusters=3, n_init=1), IRIS, size=100, probe=40, rho=0.05)
+    assert audit(f"{__name__}:scaled", IRIS, size=100, probe=40, rho=0.05).verdict in ("pass", "fail")
+    record = audit(KMeans(n_clusters=3, n_init=1), IRIS, size=100, probe=40, rho=0.05)
     assert record.subject == "KMeans(n_clusters=3, n_init=1)"
-    record = auditor.audit(LogisticRegression, IRIS, params={"C": 1e-9}, size=100, view="attr(classes_)", rho=0.5)
+    record = audit(LogisticRegression, IRIS, params={"C": 1e-9}, size=100, view="attr(classes_)", rho=0.5)
     assert (record.verdict, record.params) == ("pass", {"C": 1e-9})
     with pytest.raises(UsageError, match=r"no parameter 'c'.*: it has"):
-        auditor.audit(LogisticRegression, IRIS, params={"c": 1})
+        audit(LogisticRegression, IRIS, params={"c": 1})
     with pytest.raises(UsageError, match="random_state comes from r in an audit; leave it out"):
-        auditor.audit(LogisticRegression, IRIS, params={"random_state": 7})
+        audit(LogisticRegression, IRIS, params={"random_state": 7})
     with pytest.raises(UsageError, match="needs a value for estimator: audit an instance"):
-        auditor.audit("sklearn.feature_selection:SelectFromModel", IRIS)
+        audit("sklearn.feature_selection:SelectFromModel", IRIS)
 
 
 def test_scikit_learns_own_check_passes_what_takes_its_state_from_the_global_generator() -> None:
@@ -132,7 +131,7 @@ def test_scikit_learns_own_check_passes_what_takes_its_state_from_the_global_gen
         np.random.set_state(state)
     assert len(checks) > 30
     assert [check["check_name"] for check in checks if check["status"] == "failed"] == []
-    record = auditor.audit(FromGlobal, IRIS, size=60, view="fitted")
+    record = audit(FromGlobal, IRIS, size=60, view="fitted")
     assert record.verdict == "error"
     assert "it draws from the global generator numpy.random" in record.reason
     assert "luck_" in record.reason
@@ -168,7 +167,7 @@ def test_the_times_of_a_search_are_no_news_and_hide_nothing() -> None:
         "two fits on the same sample with the same r differ in cv_results_['luck']; the view attr(best_params_) does "
         "not look there"
     ]
-    record = auditor.audit(search, IRIS, size=60, view="fitted")
+    record = audit(search, IRIS, size=60, view="fitted")
     assert record.verdict == "error"
     assert "keeps how long it took, at output['cv_results_']['mean_fit_time']" in record.reason
     assert record.reason.endswith("choose another, such as predict or attr(best_params_)")
@@ -237,12 +236,12 @@ def test_r_reaches_a_seed_that_is_not_listed_and_parameters_that_are_not() -> No
 
 
 def test_the_report_says_where_r_reaches_nothing() -> None:
-    record = auditor.audit(LinearRegression, IRIS, size=60, view="attr(n_features_in_)", rho=0.5)
+    record = audit(LinearRegression, IRIS, size=60, view="attr(n_features_in_)", rho=0.5)
     notes = [(one.severity, one.message) for one in record.findings if one.kind == "no-randomness"]
     assert notes == [
         ("info", "r reaches no part of sklearn.linear_model._base:LinearRegression: it has no random_state")
     ]
-    record = auditor.audit(DecisionTreeClassifier, IRIS, size=60, view="attr(n_features_in_)", rho=0.5)
+    record = audit(DecisionTreeClassifier, IRIS, size=60, view="attr(n_features_in_)", rho=0.5)
     assert "no-randomness" not in [one.kind for one in record.findings]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.requests import bench_of, inquiry_of
+from support.requests import audit, bench_of, inquiry_of
 
 import auditor
 from auditor.flow.verdict import Tally
@@ -15,8 +15,6 @@ from auditor.questions.reasons import Judged, decide
 from auditor.statistics.gate import fail_boundary, pass_boundary
 from auditor.statistics.interval import MeanEvidence
 from auditor.trials.trial import run_pair
-
-pytestmark = pytest.mark.usefixtures("no_second_process")
 
 
 def rows(rng: np.random.Generator, size: int) -> np.ndarray:
@@ -74,7 +72,7 @@ def test_the_oracles_answer_is_what_is_counted(accurate: bool) -> None:
 
 
 def test_without_a_delta_inaccuracy_is_told_and_decides_nothing() -> None:
-    record = auditor.audit(subject_with(None, accurate=False), rho=0.1)
+    record = audit(subject_with(None, accurate=False), rho=0.1)
     assert record.accuracy is not None
     assert (record.verdict, record.accuracy.failures, record.accuracy.allowed) == ("pass", record.pairs, None)
     assert record.accuracy.certified is None
@@ -89,7 +87,7 @@ def test_without_a_delta_inaccuracy_is_told_and_decides_nothing() -> None:
 )
 def test_mismatches_are_held_against_the_target(claimed: float | None, rho: float | None, target: float) -> None:
     """Spotless pairs pass at exactly the number that this target takes, and not one before."""
-    record = auditor.audit(subject_with(None, claimed=claimed), rho=rho)
+    record = audit(subject_with(None, claimed=claimed), rho=rho)
     assert (record.target, record.claimed) == (target, claimed)
     assert record.pairs == pass_boundary(target, 0.05, math.ceil(100 / target - 1e-9))[0]
     overridden = {"rho": (claimed, rho)} if claimed and rho else {}
@@ -99,14 +97,14 @@ def test_mismatches_are_held_against_the_target(claimed: float | None, rho: floa
 def test_a_claim_of_a_parameter_is_that_of_its_value() -> None:
     learner = subject_with(None, claimed=lambda share: share)
     for share in (0.3, 0.15):
-        record = auditor.audit(learner, params={"share": share})
+        record = audit(learner, params={"share": share})
         assert (record.target, record.claimed) == (share, share)
 
 
 @pytest.mark.parametrize("claimed", [-0.01, 1.01, math.nan, "0.1"])
 def test_a_claim_that_is_no_probability_is_refused(claimed: Any) -> None:
     with pytest.raises(auditor.AuditorError, match=r"claimed=.* must be in \[0, 1\]"):
-        auditor.audit(subject_with(None, claimed=claimed), rho=0.2)
+        audit(subject_with(None, claimed=claimed), rho=0.2)
 
 
 # Outputs, end to end: two runs of a pair, one output each.

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.cluster import DBSCAN, KMeans
 from sklearn.datasets import load_iris
+from support.requests import audit
 
-import auditor
 from auditor.errors import NotComparable
 from auditor.request import OverCells
 from auditor.subjects.churn import share_of_labels
@@ -22,8 +22,6 @@ from auditor.subjects.views import make_view
 from auditor.subjects.views.partition import matched, partition
 from auditor.trials.cell import make_cell
 from auditor.values import same
-
-pytestmark = pytest.mark.usefixtures("no_second_process")
 
 LABELS = st.lists(st.integers(-1, 4), min_size=1, max_size=8)
 TWO = st.integers(1, 8).flatmap(lambda n: st.tuples(*[st.lists(st.integers(-1, 4), min_size=n, max_size=n)] * 2))
@@ -96,8 +94,8 @@ def test_churn_of_labels_is_symmetric_and_a_matching_names_each_label_once(two: 
 def test_a_fit_is_compared_by_what_it_says_of_the_probe() -> None:
     """Seeds give KMeans other names for the same clusters, which is no difference."""
     source, learner = load_iris(return_X_y=True), KMeans(n_clusters=2, n_init=1)
-    by_name = auditor.audit(learner, source, size=60, view="predict", probe=30, fixed=12, rho=0.5)
-    record = auditor.audit(learner, source, size=60, view="partition", probe=30, fixed=12, rho=0.5)
+    by_name = audit(learner, source, size=60, view="predict", probe=30, fixed=12, rho=0.5)
+    record = audit(learner, source, size=60, view="partition", probe=30, fixed=12, rho=0.5)
     assert record.view == make_cell("rho", load_subject(learner), source, OverCells()).view.name == "predict|partition"
     assert record.mismatches < by_name.mismatches
     assert record.answer.churn.mean < by_name.answer.churn.mean / 4
@@ -106,14 +104,14 @@ def test_a_fit_is_compared_by_what_it_says_of_the_probe() -> None:
 
 def test_a_clusterer_that_predicts_nothing_is_told_what_is_compared() -> None:
     source = load_iris(return_X_y=True)
-    record = auditor.audit(DBSCAN(), source, size=60)
+    record = audit(DBSCAN(), source, size=60)
     assert (record.view, record.verdict) == ("fitted", "fail")
     (told,) = [one.message for one in record.findings if one.kind == "own-labels"]
     assert "labels_ are those of each run's own sample" in told
-    refused = auditor.audit(DBSCAN(), source, size=60, view="partition")
+    refused = audit(DBSCAN(), source, size=60, view="partition")
     assert refused.verdict == "error"
     assert "it predicts nothing for others" in refused.reason
-    counted = auditor.audit(DBSCAN(), source, size=60, view="attr(labels_)|distinct")
+    counted = audit(DBSCAN(), source, size=60, view="attr(labels_)|distinct")
     assert not [one for one in counted.findings if one.kind == "own-labels"]
 
 
@@ -125,7 +123,7 @@ def nearest(output: Any, probe: Any) -> Any:
 
 def test_a_view_of_ones_own_assigns_the_probe_and_counts_churn() -> None:
     source = load_iris(return_X_y=True)
-    record = auditor.audit(DBSCAN(eps=0.9), source, view=f"{__name__}:nearest|partition", measure="churn", probe=50)
+    record = audit(DBSCAN(eps=0.9), source, view=f"{__name__}:nearest|partition", measure="churn", probe=50)
     assert record.verdict == "pass"
     assert record.answer.churn.mean < 0.1
 
@@ -145,9 +143,7 @@ def test_what_are_no_labels_is_refused_with_a_cure(output: Any, words: str) -> N
 
 def test_what_wobbles_is_counted_after_the_names_are_matched() -> None:
     """One point leaves its cluster, by which every other gets another canonical name: one point wobbles, not four."""
-    record = auditor.audit(
-        lambda sample, r: [0, 1, 1, 1, 1] if sample[0] > 0 else [0] * 5, "norm", size=1, view="partition"
-    )
+    record = audit(lambda sample, r: [0, 1, 1, 1, 1] if sample[0] > 0 else [0] * 5, "norm", size=1, view="partition")
     assert record.verdict == "fail"
     assert record.wobbles is not None
     assert [(one.name, one.pairs) for one in record.wobbles.elements] == [("[0]", record.mismatches)]

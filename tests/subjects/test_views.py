@@ -15,14 +15,13 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import Lasso
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from support.requests import audit
 
 import auditor
 from auditor.cli.command_line import run
 from auditor.errors import NotComparable, UsageError
 from auditor.subjects.views import make_view
 from auditor.values import same
-
-pytestmark = pytest.mark.usefixtures("no_second_process")
 
 
 def uniform(rng: np.random.Generator, size: int) -> np.ndarray:
@@ -144,19 +143,19 @@ def test_an_output_that_a_view_cannot_see_is_named(spec: str, output: Any, words
 
 
 def test_a_view_turns_a_fail_into_a_pass_and_is_part_of_the_record() -> None:
-    raw = auditor.audit(mean, uniform, size=4000)
-    seen = auditor.audit(mean, uniform, size=4000, view="round(0)", seed=1)
+    raw = audit(mean, uniform, size=4000)
+    seen = audit(mean, uniform, size=4000, view="round(0)", seed=1)
     assert (raw.verdict, raw.view) == ("fail", "output")
     assert seen.view == "round(0)"
     assert seen.mismatches > 0  # the mean is at 1/2, where rounding splits
-    assert auditor.audit(mean, uniform, size=4000, view=lambda output: output > 0.25).verdict == "pass"
+    assert audit(mean, uniform, size=4000, view=lambda output: output > 0.25).verdict == "pass"
 
 
 def test_a_view_that_raises_is_the_audits_error_with_its_traceback() -> None:
     def broken(output: float) -> float:
         raise RuntimeError("no eyes")
 
-    record = auditor.audit(mean, uniform, size=10, view=broken)
+    record = audit(mean, uniform, size=10, view=broken)
     assert record.verdict == "error"
     assert "raised RuntimeError on an output" in record.reason
     assert "no eyes" in record.findings[-1].message
@@ -167,8 +166,8 @@ def test_a_declared_view_is_used_and_can_be_overridden() -> None:
     def declared(sample: Any, r: Any) -> float:
         return float(sample.mean()) / 10
 
-    assert auditor.audit(declared).verdict == "pass"
-    assert auditor.audit(declared, view="output").verdict == "fail"
+    assert audit(declared).verdict == "pass"
+    assert audit(declared, view="output").verdict == "fail"
 
 
 def test_predictions_are_compared_on_a_probe_set_drawn_once() -> None:
@@ -182,27 +181,27 @@ def test_predictions_are_compared_on_a_probe_set_drawn_once() -> None:
     def fit(sample: Any, r: Any) -> Spy:
         return Spy()
 
-    record = auditor.audit(fit, uniform, size=5, view="predict", probe=17)
+    record = audit(fit, uniform, size=5, view="predict", probe=17)
     assert record.verdict == "pass"
     assert seen[0].shape == (17, 1)
     assert all((probe == seen[0]).all() for probe in seen)
     with pytest.raises(UsageError, match="--probe is for the view predict"):
-        auditor.audit(mean, uniform, size=5, probe=3)
+        audit(mean, uniform, size=5, probe=3)
     with pytest.raises(auditor.AuditorError, match="probe=0 must be an integer of at least 1"):
-        auditor.audit(fit, uniform, size=5, view="predict", probe=0)
+        audit(fit, uniform, size=5, view="predict", probe=0)
 
 
 def test_a_function_that_is_called_predict_is_a_view_of_its_own() -> None:
     def predict(output: float) -> bool:
         return output > 0.25
 
-    assert auditor.audit(mean, uniform, size=4000, view=predict).verdict == "pass"
+    assert audit(mean, uniform, size=4000, view=predict).verdict == "pass"
 
 
 def test_a_record_that_only_python_can_replay_says_so() -> None:
-    assert auditor.audit(mean, uniform, size=10).importable
-    assert not auditor.audit(mean, uniform, size=10, view=lambda output: output).importable
-    assert not auditor.audit(mean, lambda rng, size: rng.random(size), size=10).importable
+    assert audit(mean, uniform, size=10).importable
+    assert not audit(mean, uniform, size=10, view=lambda output: output).importable
+    assert not audit(mean, lambda rng, size: rng.random(size), size=10).importable
 
 
 NUMBERS = st.lists(st.floats(-3, 3).map(lambda x: round(x, 2)), min_size=1, max_size=6)
@@ -252,20 +251,20 @@ def plain(output: Threshold, digits: int = 1) -> float:
 def test_a_view_of_ones_own_may_take_the_probe() -> None:
     for view, needs in ((above, True), (how_many, True), (plain, False), (f"{__name__}:above|distinct", True)):
         assert make_view(view).needs_probe == needs
-    record = auditor.audit(learn, uniform, size=400, view=f"{__name__}:above", probe=50, measure="churn", rho=0.2)
+    record = audit(learn, uniform, size=400, view=f"{__name__}:above", probe=50, measure="churn", rho=0.2)
     assert (record.verdict, record.question) == ("pass", "churn")
-    predicted = auditor.audit(learn, uniform, size=400, view="predict|sign", probe=50, measure="churn", rho=0.2)
+    predicted = audit(learn, uniform, size=400, view="predict|sign", probe=50, measure="churn", rho=0.2)
     assert predicted.answer == record.answer
-    counted = auditor.audit(learn, uniform, size=400, view=how_many, probe=50, fixed=40)
+    counted = audit(learn, uniform, size=400, view=how_many, probe=50, fixed=40)
     assert counted.answer.churn is None  # no row for each point
 
 
 @pytest.mark.parametrize("view", ["predict|distinct", "predict|top(3)", "attr(cut)", "output"])
 def test_churn_takes_a_row_for_each_probe_point(view: str) -> None:
     with pytest.raises(UsageError, match="--measure churn counts predictions"):
-        auditor.audit(learn, uniform, size=400, view=view, measure="churn")
+        audit(learn, uniform, size=400, view=view, measure="churn")
     with pytest.raises(UsageError, match="has no row for each"):
-        auditor.audit(learn, uniform, size=400, view=how_many, measure="churn")
+        audit(learn, uniform, size=400, view=how_many, measure="churn")
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import binom, chi2_contingency
 
-import auditor
 from auditor.randomness import from_key, root_key
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.values import same
+from support.requests import audit
 
 
 class Decision(NamedTuple):
@@ -88,7 +88,7 @@ def check_frequency(k: int, n: int, mismatch: float, *, alarm: float, is_upper: 
 def check_audited(learner: Any, source: Any, size: int, truth: float, **options: Any) -> None:
     """Check that an audit's interval for rho holds the exact one; false with probability 1e-6 at most."""
     asked = {"rho": 0.5, "fixed": 50, "confidence": 1 - 1e-6, **options}
-    record = auditor.audit(learner, source, size=size, **asked)
+    record = audit(learner, source, size=size, **asked)
     print(f"{record.mismatches} of {record.pairs}: in [{record.rho.low:.4f}, {record.rho.high:.4f}], exact {truth:.4f}")
     assert record.rho.low <= truth <= record.rho.high
 

@@ -1,4 +1,4 @@
-"""What tests need of a question besides asking it: its inquiry, a bench, an audit by a watcher and engine of theirs."""
+"""Ways to ask a question in tests: without a second process, up to its inquiry or bench, or by a watcher of theirs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
+import auditor
 from auditor.case import Case
 from auditor.engine.engine import RunOptions
 from auditor.flow.question import Inquiry, find_question
@@ -22,6 +24,16 @@ from auditor.trials.trial import Bench, Trial
 from auditor.values import Difference
 
 Subject = str | Callable[..., Any]
+
+
+def audit(subject: Subject, source: object = None, **keywords: Any) -> Record:
+    """Return what `auditor.audit` does without a second process: for audits that are not about what that one says."""
+    return auditor.audit(subject, source, **{"second_process": False, **keywords})
+
+
+def ask(question: str, subject: Subject, source: object = None, **keywords: Any) -> Record:
+    """Return what `auditor.ask` does without a second process: for audits that are not about what that one says."""
+    return auditor.ask(question, subject, source, **{"second_process": False, **keywords})
 
 
 def request_of(subject: Subject, source: object = None, question: str = "rho", **options: Any) -> Request:
@@ -56,11 +68,13 @@ def carried_out(
     watch: Watcher | None = None,
     how: RunOptions | None = None,
     now: Callable[[], float] = monotonic,
+    second_process: bool = False,
     **options: Any,
 ) -> Record:
-    """An audit whose watcher, engine and clock a test chooses."""
+    """Return the record of an audit whose watcher, run options and clock a test chooses."""
     request = request_of(subject, source, question, **options)
-    return carry_out(find_question(question).begin(request), request, how or RunOptions(), watch, now=now)
+    how = replace(how or RunOptions(), second_process=second_process)
+    return carry_out(find_question(question).begin(request), request, how, watch, now=now)
 
 
 class StopsAfter(Silent):

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from msgspec.structs import replace
 from scipy import sparse
+from support import requests
 from support.requests import bench_of
 
 import auditor
@@ -22,7 +23,6 @@ from auditor.flow.record import Record
 from auditor.trials.fresh_rows import SAMPLES, UNLIKELY, same_samples
 from auditor.trials.preflight import PAIRS
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
 Source = Callable[[np.random.Generator, int], Any]
 
 
@@ -31,7 +31,7 @@ def learner(sample: Any, r: Any) -> int:
 
 
 def asked(source: Any, size: int = 6, question: str = "rho", subject: Any = learner, **options: Any) -> Record:
-    return auditor.ask(question, subject, source, size=size, **options)
+    return requests.ask(question, subject, source, size=size, **options)
 
 
 def how_same(source: Any, size: int = 6) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support import requests
 from support.requests import bench_of
 
 import auditor
@@ -116,14 +117,13 @@ def test_a_loss_looks_at_the_output_of_the_first_run() -> None:
     assert set(seen) == {float(bench.draw(0, 0).mean())}
 
 
-@pytest.mark.usefixtures("no_second_process")
 @pytest.mark.parametrize("name", LEARNERS)
 def test_every_run_of_a_string_counts_as_it_was(name: str) -> None:
     found = run_string(bench_for(name, question="nu", eta=0.4, nu=0.3, runs=5), 0, 5)
     assert found.which == [0, 1, 2, 3, 4]
     assert len({fingerprint(output) for output in found.settled}) == 5
     assert len({describe(output) for output in found.settled}) == 5
-    record = auditor.ask("nu", f"shared:{name}", FRESH, **asked(name), eta=0.4, nu=0.3, runs=5)
+    record = requests.ask("nu", f"shared:{name}", FRESH, **asked(name), eta=0.4, nu=0.3, runs=5)
     assert (record.verdict, record.mismatches) == ("fail", record.pairs)
     assert record.examples
 

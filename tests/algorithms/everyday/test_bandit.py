@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 from support.exact import check_frequency
+from support.requests import audit
 
-import auditor
 from algorithms.everyday import bandit, bandit_elimination
 from algorithms.everyday.bandit import (
     best_tau,
@@ -47,7 +47,7 @@ from auditor.repair import threshold_mismatch
 from auditor.sources.sample import CountSample
 from auditor.sources.source import load_source
 
-pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
+pytestmark = pytest.mark.usefixtures("few_finishes")
 parameters = st.fixed_dictionaries(
     {"arms": st.integers(2, 12), "tau": st.floats(0.01, 0.9), "rho": st.floats(0.01, 1), "delta": st.floats(1e-6, 0.9)}
 )
@@ -374,7 +374,7 @@ def test_the_claims_hold_with_many_arms(which: Any, arms: tuple[float, ...]) -> 
     params = {"arms": 4, "tau": 0.2, "rho": 0.5, "delta": 0.1, "horizon": 10**7}
     params |= {"phases": 2} if which is r_bandit_elimination else {}
     settings: dict[str, Any] = {"sample": "counts", "fixed": 130, "no_integrate": True, "confidence": 0.999}
-    record = auditor.audit(which, comonotone(*arms), params=params, **settings)
+    record = audit(which, comonotone(*arms), params=params, **settings)
     print(f"{record.mismatches} of {record.pairs} pairs, {record.reason}")
     assert record.verdict == "pass"
     assert [measure.estimate for measure in record.measures if measure.name == "inaccurate"] == [0.0]

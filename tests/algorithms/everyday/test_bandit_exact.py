@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
+from support.requests import ask
 
-import auditor
 from algorithms.everyday import bandit, bandit_elimination
 from algorithms.everyday.bandit import pulls_of_each, r_bandit, threshold_range
 from algorithms.everyday.bandit_elimination import Phase, r_bandit_elimination, schedule
@@ -23,7 +23,7 @@ from algorithms.everyday.bandit_exact import Exact, commits, exact, least_share,
 from auditor.repair import threshold_mismatch
 from auditor.subjects.subject import load_subject
 
-pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
+pytestmark = pytest.mark.usefixtures("few_finishes")
 T = 10**6
 DEFAULTS: dict[str, Any] = {"arms": 2, "tau": 0.03, "rho": 0.1, "delta": 0.05}
 COMMIT = commits(pulls_of_each(**DEFAULTS), threshold_range(**DEFAULTS))
@@ -151,7 +151,7 @@ def test_rows_that_are_not_looked_at_are_no_promise() -> None:
         assert [load_subject(subject).promised(m) for m in (size, 10 * size)] == [ours(size, **DEFAULTS, **more)] * 2
     params = {**DEFAULTS, "tau": 0.3, "rho": 0.3}  # fewer pulls: the curve has the frontier of each size, too
     size = 2 * pulls_of_each(**params)
-    found = auditor.ask("curve", r_bandit, params=params, vary=f"size={size},{10 * size}", pairs=128)
+    found = ask("curve", r_bandit, params=params, vary=f"size={size},{10 * size}", pairs=128)
     assert found.answer.promised == [bandit.promise(size, **params)] * 2
 
 

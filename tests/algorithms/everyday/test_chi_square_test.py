@@ -17,7 +17,7 @@ from algorithms.everyday import chi_square_test as cs
 from algorithms.everyday.critical_values import levels, rho_of_law
 from algorithms.everyday.identity_test import heavy_source
 
-pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
+pytestmark = pytest.mark.usefixtures("few_finishes")
 three = st.lists(st.integers(1, 20), min_size=3, max_size=3).map(lambda w: tuple(x / sum(w) for x in w))
 
 

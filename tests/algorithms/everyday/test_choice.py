@@ -17,8 +17,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.stats import binom, multinomial
+from support.requests import audit
 
-import auditor
 from algorithms.everyday import choice
 from algorithms.everyday.choice import (
     HALVES,
@@ -41,7 +41,7 @@ from auditor.repair import choice_mismatch, chosen
 from auditor.repair.mechanisms.gumbel import law_mismatch
 from auditor.sources.source import load_source
 
-pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
+pytestmark = pytest.mark.usefixtures("few_finishes")
 USUAL = {"tau": 0.1, "rho": 0.1, "delta": 0.05}
 asked = st.tuples(st.floats(0.01, 1), st.floats(0.01, 1), st.floats(0.001, 0.49), st.integers(2, 50))
 vectors = st.integers(2, 5).flatmap(lambda k: st.tuples(*[st.lists(st.floats(-3, 3), min_size=k, max_size=k)] * 2))
@@ -305,7 +305,7 @@ def test_the_examples_of_features_models_and_arms_are_reproducible_at_the_theore
         (reward_of_each_arm, rewards, 1, 3),
     ):
         n, beta = (f(tau, rho, 0.05, candidates, top) for f in (sample_size, strength))
-        record = auditor.audit(chosen(scores, beta, top=top), source, size=n, rho=rho, confidence=0.99)
+        record = audit(chosen(scores, beta, top=top), source, size=n, rho=rho, confidence=0.99)
         print(f"{scores.__name__}, top {top} of {candidates}: {n} rows, {record.reason}")
         assert record.verdict == "pass"
 
@@ -313,7 +313,7 @@ def test_the_examples_of_features_models_and_arms_are_reproducible_at_the_theore
         found = how_each_feature_does(sample, r)
         return max(found, key=found.__getitem__)
 
-    assert auditor.audit(plainly, labelled, size=n, rho=rho, confidence=0.99).verdict == "fail"
+    assert audit(plainly, labelled, size=n, rho=rho, confidence=0.99).verdict == "fail"
 
 
 def test_the_choice_is_that_of_the_repair() -> None:

@@ -14,6 +14,7 @@ from scipy.signal import fftconvolve
 from scipy.stats import binom
 from sklearn.cluster import KMeans
 from support.exact import least_cost
+from support.requests import audit
 
 import auditor
 from algorithms import coin_problem
@@ -28,7 +29,6 @@ from auditor.randomness import from_key, root_key
 from auditor.repair import aligned
 from auditor.sources.source import load_source
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
 R = from_key(root_key(0))
 
 
@@ -127,7 +127,7 @@ def test_where_nobody_knows_the_best_centres_accuracy_is_not_judged() -> None:
         is_near_best(np.zeros((3, 2)), source=load_source(grid), r=R, params={"k": 3, "d": 2, "eps": 0.3})
     with pytest.raises(auditor.UnknownTruth, match="k=4 centres of a coreset are too many to try: no factor is proved"):
         is_near_best(np.zeros((4, 2)), source=load_source(grid), r=R, params={"k": 4, "d": 2, "eps": 0.3})
-    record = auditor.audit(r_clusters, grid, params={"sample_scale": 1e-9}, fixed=3, rho=0.9)
+    record = audit(r_clusters, grid, params={"sample_scale": 1e-9}, fixed=3, rho=0.9)
     assert record.accuracy is None
 
 
@@ -172,7 +172,7 @@ def test_where_four_clusterings_are_equally_good_a_sample_takes_any() -> None:
     """
     size = rows_for(3, 2, 0.3, 0.2, 0.05)
     for learner in (plain_clusters, aligned(plain_clusters, 0.3)):
-        record = auditor.audit(learner, TIED, sample="counts", size=size, rho=0.2, confidence=0.999, no_integrate=True)
+        record = audit(learner, TIED, sample="counts", size=size, rho=0.2, confidence=0.999, no_integrate=True)
         assert record.verdict == "fail"
 
 
@@ -226,7 +226,7 @@ def test_clusters_decide_a_coin_at_that_bias_and_bounds_are_the_coins() -> None:
 def test_with_rho_split_the_stages_keep_to_it() -> None:
     """Each of the four has an eighth, half of its part, so that few pairs show it; wrong with probability 0.05."""
     twin = broken_clusters.clusters_with_rho_unsplit
-    assert auditor.audit(twin, params={"parts": 8}).verdict == "pass"
+    assert audit(twin, params={"parts": 8}).verdict == "pass"
 
 
 @pytest.mark.parametrize("level", [1, 2, 3])
@@ -247,6 +247,6 @@ def mean_difference(n: int, p: float) -> float:
 def test_a_point_that_half_of_the_samples_have_does_no_harm_where_offsets_are_not_in_turn() -> None:
     """The twin's source and size: the verdict is wrong with probability 0.001 at most."""
     declared = broken_clusters.clusters_with_offsets_in_turn.__auditor__  # type: ignore[attr-defined]
-    record = auditor.audit(r_clusters, declared.source, confidence=0.999, no_integrate=True)
+    record = audit(r_clusters, declared.source, confidence=0.999, no_integrate=True)
     assert record.verdict == "pass"
     assert plan_for(2, 0.3).leaves ** 2 < declared.size == rows_for(3, 2, 0.3, 0.2, 0.05)

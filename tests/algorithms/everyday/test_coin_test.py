@@ -28,7 +28,7 @@ from algorithms.everyday.coin_test import (
 )
 from auditor.randomness import from_key, root_key
 
-pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
+pytestmark = pytest.mark.usefixtures("few_finishes")
 SETTINGS = [
     (0.5, 0.1, 0.1, 0.05),
     (0.5, 0.2, 0.3, 0.01),

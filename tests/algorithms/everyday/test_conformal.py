@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import betainc
 from support.exact import KnownRandomness
+from support.requests import audit
 
-import auditor
 from algorithms.everyday.conformal import (
     GAP,
     measured_size,
@@ -32,7 +32,7 @@ from auditor.randomness import from_key, root_key
 from auditor.repair import conformal, conformal_rank
 from auditor.sources.source import load_source
 
-pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
+pytestmark = pytest.mark.usefixtures("few_finishes")
 DEFAULT = {"a": 0.1, "rho": 0.1, "delta": 0.05, "width": 40.0, "density": 0.00025, "slack": 0.02, "step": 1.0}
 SIZE = 153_166
 HARDEST = "randint(0, 4000)"  # whose density is the default's and no more
@@ -158,7 +158,7 @@ def test_the_claims_hold_at_the_hardest_law_exactly(
 
 
 def test_too_few_scores_are_reproducibly_infinite() -> None:
-    record = auditor.audit(r_conformal, size=8, rho=0.5, fixed=20)
+    record = audit(r_conformal, size=8, rho=0.5, fixed=20)
     assert record.rho.estimate == 0.0
     assert r_conformal(np.arange(8.0), from_key(root_key(0))) == math.inf
     assert points_mismatch(math.inf, float("inf"), width=1.0) == 0.0

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, multinomial
+from support.requests import audit
 
-import auditor
 from algorithms.everyday import coreset
 from algorithms.everyday.coreset import (
     TreePlan,
@@ -35,7 +35,6 @@ from auditor.sources.sample import CountSample
 from auditor.sources.source import load_source
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
 settings = st.sampled_from([(1, 0.1), (1, 0.3), (2, 0.2), (2, 0.3), (3, 0.4), (6, 1.0)])
 
 
@@ -210,7 +209,7 @@ def test_the_mean_of_the_declared_mismatch_is_the_exact_rho_and_audits_agree() -
         for (i, p), (j, q) in itertools.combinations(enumerate(CHANCES), 2):
             mean += 2 * length * p * q * coresets_apart(cores[i], cores[j], d=1, eps=0.3)
     assert mean == pytest.approx(truth, abs=1e-9)
-    record = auditor.audit(undeclared, SOURCE, size=ROWS, fixed=120, rho=0.9)
+    record = audit(undeclared, SOURCE, size=ROWS, fixed=120, rho=0.9)
     low, high = (side(120, record.mismatches, 5e-5) for side in (clopper_pearson_lower, clopper_pearson_upper))
     print(f"{record.mismatches} of 120, in [{low:.4f}, {high:.4f}], exact {truth:.6f}")
     assert low <= truth <= high
@@ -269,7 +268,7 @@ def test_on_the_hard_source_rho_is_all_that_is_proved_of_the_masses(d: int, eps:
 
 def test_at_a_thousandth_of_its_size_an_audit_fails() -> None:
     """The verdict is wrong with probability 1e-3 at most; rho is about 0.8."""
-    few = auditor.audit(r_coreset, params={"sample_scale": 1e-3}, confidence=0.999, no_integrate=True)
+    few = audit(r_coreset, params={"sample_scale": 1e-3}, confidence=0.999, no_integrate=True)
     assert few.verdict == "fail"
 
 

@@ -28,7 +28,7 @@ from algorithms.everyday.lattice_laws import law_of_sum
 from auditor import Sample
 from auditor.randomness import from_key, root_key
 
-pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
+pytestmark = pytest.mark.usefixtures("few_finishes")
 DEFAULTS = (0.25, 0.1, 0.05)
 three = st.lists(st.integers(1, 20), min_size=3, max_size=3).map(lambda w: tuple(x / sum(w) for x in w))
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
+from support.requests import audit
 
-import auditor
 from algorithms.everyday.list_of_biases import (
     AT_A_CORNER,
     AT_A_THIRD,
@@ -31,7 +31,6 @@ from algorithms.everyday.list_of_biases import (
 )
 from auditor.sources.source import load_source
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
 POINTS = st.integers(1, 5).flatmap(
     lambda d: st.lists(st.floats(-3, 3, allow_nan=False).map(lambda x: round(x, 6)), min_size=d, max_size=d)
 )
@@ -150,7 +149,7 @@ def test_audited_masses_agree_with_the_exact_ones(
     assert [load_source(source).expect(lambda rows, i=i: rows[:, i]) for i in (0, 1)] == pytest.approx(biases)
     law = law_of(biases, sample_size(2, 0.1, 0.1), 0.1, rounding)
     for length in lengths:  # the last that is too short, and the first that is not
-        record = auditor.audit(subject, list_size=length, eta=0.5, fixed=300, confidence=1 - 1e-6)
+        record = audit(subject, list_size=length, eta=0.5, fixed=300, confidence=1 - 1e-6)
         own = record.measures[0]
         print(
             f"L={length}: {own.count} of {own.of} outside, in [{own.low:.4f}, {own.high:.4f}]; {outside(law, length)}"
@@ -162,12 +161,12 @@ def test_audited_masses_agree_with_the_exact_ones(
 def test_each_is_audited_at_its_own_size() -> None:
     """The list of three is upheld, one of two refuted; the grid's list of three is, and its four corners are four."""
     verdicts = {
-        (subject.__name__, length): auditor.audit(subject, list_size=length, eta=0.1).verdict
+        (subject.__name__, length): audit(subject, list_size=length, eta=0.1).verdict
         for subject, lengths in ((list_of_biases, (2, 3)), (biases_on_a_grid, (3, 4)))
         for length in lengths
     }
     assert [*verdicts.values()] == ["fail", "pass", "fail", "pass"]
-    assert auditor.audit(list_of_biases, source=AT_A_CORNER, list_size=1, eta=0.1).verdict == "pass"
+    assert audit(list_of_biases, source=AT_A_CORNER, list_size=1, eta=0.1).verdict == "pass"
 
 
 def test_rows_and_counts_say_the_same() -> None:

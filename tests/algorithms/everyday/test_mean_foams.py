@@ -20,7 +20,7 @@ from auditor.randomness import from_key, root_key
 from auditor.repair import centred_foams, first_stages, foam_mismatch, foams
 from auditor.statistics.interval import clopper_pearson_lower
 
-pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
+pytestmark = pytest.mark.usefixtures("few_finishes")
 Reals = npt.NDArray[np.float64]
 vectors = st.lists(st.floats(-5, 5), min_size=1, max_size=5).map(np.array)
 

@@ -29,7 +29,7 @@ from algorithms.everyday.mean_heavy import (
 from algorithms.everyday.mean_sizes import BOX, GINI, radii
 from auditor.randomness import from_key, root_key
 
-pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
+pytestmark = pytest.mark.usefixtures("few_finishes")
 DEFAULTS: Any = {"eps": 0.5, "rho": 0.2, "delta": 0.001, "sigma": 1.0, "d": 2}
 PLAN = by_medians(**DEFAULTS)
 HEAVY, CLIPPING = r_mean_vector_heavy.__auditor__, r_mean_vector_clipped.__auditor__  # type: ignore[attr-defined]

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, chi2, multivariate_normal
+from support.requests import audit
 
-import auditor
 from algorithms.everyday import mean_laws, mean_sizes, mean_vector
 from algorithms.everyday.mean_sizes import BOX, GINI, by_boxes, by_one_offset, plain_size
 from algorithms.everyday.mean_vector import coins, r_mean_vector, r_mean_vector_one_offset
@@ -20,7 +20,7 @@ from auditor.randomness import from_key, root_key
 from auditor.repair import on_grid, one_grid_mismatch, rounded
 from auditor.statistics.interval import clopper_pearson_lower
 
-pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
+pytestmark = pytest.mark.usefixtures("few_finishes")
 Reals = npt.NDArray[np.float64]
 DEFAULTS: Any = {"eps": 0.2, "rho": 0.1, "delta": 0.05, "sigma": 0.5, "d": 3}
 PLAN = by_boxes(**DEFAULTS)
@@ -29,7 +29,7 @@ FAIR = (0.5, 0.5, 0.5)
 
 @pytest.mark.nightly
 def test_the_claim_holds_for_fair_coins_at_the_defaults() -> None:
-    assert auditor.audit(r_mean_vector, coins(*FAIR)).verdict == "pass"
+    assert audit(r_mean_vector, coins(*FAIR)).verdict == "pass"
 
 
 def test_the_size_and_what_it_is_of_the_truth() -> None:
@@ -240,7 +240,7 @@ def test_a_thousand_coordinates_of_means_of_sums() -> None:
     plan = by_boxes(3.0, 0.1, 0.05, params["sigma"], 1000)
     assert plan.rows == n
     truth = mean_laws.coins_rho(n * batch, [0.5] * 1000, plan.width)
-    record = auditor.audit(
+    record = audit(
         r_mean_vector,
         Batches(1000, batch),
         params=params,

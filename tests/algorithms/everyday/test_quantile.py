@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from support.requests import audit
 
-import auditor
 from algorithms.coin_frontier import frontier
 from algorithms.coin_problem import acceptance
 from algorithms.everyday.order_statistics import law_of_kth, rho_of_cdf, rho_of_law
@@ -31,7 +31,7 @@ from auditor.randomness import from_key, root_key
 from auditor.repair import on_grid, quantile_rank
 from auditor.sources.source import load_source
 
-pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
+pytestmark = pytest.mark.usefixtures("few_finishes")
 DEFAULT = {"p": 0.9, "eps": 50.0, "rho": 0.1, "delta": 0.05, "density": 0.0005, "step": 1.0}
 HARDEST = "randint(0, 2000)"  # whose density is the default's and no more
 Reals = npt.NDArray[np.float64]
@@ -136,7 +136,7 @@ def test_without_a_step_the_claim_is_within_six_percent_of_the_truth() -> None:
 
 
 def test_a_source_of_less_density_than_was_said_is_caught() -> None:
-    assert auditor.audit(r_quantile, LOW_DENSITY, confidence=1 - 1e-6).verdict == "fail"
+    assert audit(r_quantile, LOW_DENSITY, confidence=1 - 1e-6).verdict == "fail"
 
 
 # The answer

@@ -36,7 +36,7 @@ from algorithms.everyday.single_heavy_hitter import (
 from auditor.randomness import from_key, root_key
 from auditor.sources.source import load_source
 
-pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
+pytestmark = pytest.mark.usefixtures("few_finishes")
 asked = st.tuples(st.floats(0.01, 1), st.floats(0.005, 0.99))
 
 

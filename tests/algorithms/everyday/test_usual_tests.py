@@ -15,7 +15,7 @@ from scipy.stats import t as student
 from algorithms.everyday import usual_tests as ut
 from algorithms.everyday.critical_values import levels
 
-pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
+pytestmark = pytest.mark.usefixtures("few_finishes")
 DEFAULTS = {"alpha": 0.05, "beta": 0.05, "rho": 0.1, "effect": 0.5}
 
 
