@@ -28,68 +28,156 @@ _WORDS: dict[Any, tuple[type, str]] = {
 }
 
 
-def option(words: str, metavar: str | None = None, group: str | None = WHAT) -> msgspec.Meta:
-    """Return what a person reads about an option: its help, the name of its value, and the heading it stands below."""
-    return msgspec.Meta(description=words, extra={"metavar": metavar, "group": group})
+def option(words: str, metavar: str | None = None, group: str | None = WHAT, *, basic: bool = True) -> msgspec.Meta:
+    """Return what a person reads about an option: its help, the name of its value, and the heading it stands below.
+
+    `--help` shows the basic ones, those that most people need, and `--help-all` shows all. The help is a sentence that
+    names the default, unless the option is a flag or the field itself has the default, which is then added.
+    """
+    return msgspec.Meta(description=words, extra={"metavar": metavar, "group": group, "basic": basic})
 
 
-RHO = option("The mismatch probability you accept (default: what the subject claims, else 0.1).", "R", SURE)
+RHO = option("The mismatch probability that you accept (default: what the subject claims, else 0.1).", "R", SURE)
+NO_INTEGRATE = option(
+    "Count the outputs that differ, and do not use the mismatch probability that the subject computes for each pair.",
+    None,
+    SURE,
+    basic=False,
+)
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """The options that every question takes."""
 
-    size: Annotated[int | None, option("Rows in a sample, e.g. 1000 or 1e6.", "M")] = None
-    sample: Annotated[
-        str | None, option("Give the subject samples as rows, or as counts of each value of a discrete source.", "KIND")
+    size: Annotated[
+        int | None,
+        option(
+            "Number of rows in a sample, e.g. 1000 or 1e6 (default: what the subject declares, or what the data set "
+            "has).",
+            "M",
+        ),
     ] = None
-    params: Annotated[dict[str, Any], option("Set a parameter of the subject. May be given several times.", "K=V")] = {}
+    sample: Annotated[
+        str | None,
+        option(
+            "Give the subject samples as rows, or as counts of each value of a discrete source (default: rows, unless "
+            "the subject declares counts).",
+            "KIND",
+            basic=False,
+        ),
+    ] = None
+    params: Annotated[
+        dict[str, Any],
+        option("Set a parameter of the subject (default: the subject's own value). May be given several times.", "K=V"),
+    ] = {}
     view: Annotated[
         Any,
-        option("The part of the output that is compared: round(3), predict, partition, support, attr(x)|sign.", "SPEC"),
+        option(
+            "The part of the output that is compared: round(3), predict, partition, support, attr(x)|sign (default: "
+            "what the subject declares; predictions for an estimator; else all of it).",
+            "SPEC",
+        ),
     ] = None
-    atol: Annotated[float | None, option("Two numbers that differ by at most this count as the same.", "A")] = None
-    rtol: Annotated[float | None, option("The same, as a share of the larger of the two numbers.", "R")] = None
+    atol: Annotated[
+        float | None,
+        option("Two numbers that differ by at most this count as the same (default: 0).", "A", basic=False),
+    ] = None
+    rtol: Annotated[
+        float | None,
+        option(
+            "Two numbers that differ by at most this share of the larger one count as the same (default: 0).",
+            "R",
+            basic=False,
+        ),
+    ] = None
     probe: Annotated[
         int | str | None,
         option(
-            "Points at which predictions are compared, a number or a file (default: 1000 from the source).", "N|FILE"
+            "Points at which predictions are compared, a number or a file (default: 1000 from the source).",
+            "N|FILE",
+            basic=False,
         ),
     ] = None
     resample: Annotated[
-        str | None, option("How samples are drawn from a data set: bootstrap, split or subsample.", "HOW")
+        str | None,
+        option(
+            "How samples are drawn from a data set: bootstrap, split or subsample (default: bootstrap).",
+            "HOW",
+            basic=False,
+        ),
     ] = None
     as_: Annotated[
         str | None,
         option(
-            "Read a csv or parquet file as pandas, polars or numpy (default: numpy, unless columns are named).", "KIND"
+            "Read a csv or parquet file as pandas, polars or numpy (default: numpy, unless columns are named).",
+            "KIND",
+            basic=False,
         ),
     ] = None
     accept_overlap: Annotated[
-        bool, option("With --resample subsample: accept a verdict on samples that share rows.")
+        bool, option("With --resample subsample: accept a verdict on samples that share rows.", basic=False)
     ] = False
-    randomness: Annotated[str | None, option("The type of r: Generator, int, RandomState or Random.", "KIND")] = None
+    randomness: Annotated[
+        str | None,
+        option(
+            "The type of r: Generator, int, RandomState or Random (default: by the annotation of r, else Generator).",
+            "KIND",
+            basic=False,
+        ),
+    ] = None
     seed: Annotated[int, option("Seed from which all randomness is derived.", "N")] = 0
     confidence: Annotated[float, option("Confidence of the verdict.", "C", SURE)] = 0.95
     jobs: Annotated[
-        int | None, option("Number of worker processes (default: chosen from the time one run takes).", "N", RUN)
+        int | None,
+        option("Number of worker processes (default: chosen from the time one run takes).", "N", RUN),
     ] = None
     timeout: Annotated[
-        float | None, option("Seconds that one run may take. A run that takes longer ends the audit.", "S", RUN)
+        float | None,
+        option(
+            "Seconds that one run, or one draw of a sample, may take; one that takes longer ends the audit (default: "
+            "no limit).",
+            "S",
+            RUN,
+        ),
     ] = None
-    memory: Annotated[int | str | None, option("Memory that a worker process may use, e.g. 2G.", "SIZE", RUN)] = None
+    memory: Annotated[
+        int | str | None,
+        option("Memory that a worker process may use, e.g. 2G (default: no limit).", "SIZE", RUN, basic=False),
+    ] = None
     on_error: Annotated[
         str | None,
-        option("What a run that raises or dies does: stop the audit, or count as the output bottom.", "WHAT", RUN),
+        option(
+            "What a run that raises or dies does: stop ends the audit; bottom counts such a run as one more output, "
+            "the same for all of them (default: stop).",
+            "WHAT",
+            RUN,
+            basic=False,
+        ),
     ] = None
-    ledger: Annotated[Any, option("Keep the outcome of every finished pair in this SQLite file.", "FILE", RUN)] = None
-    resume: Annotated[bool, option("Continue the unfinished audit of --ledger.", None, RUN)] = False
+    ledger: Annotated[
+        Any,
+        option(
+            "Keep the outcome of every finished pair in this SQLite file (default: nothing is kept).",
+            "FILE",
+            RUN,
+            basic=False,
+        ),
+    ] = None
+    resume: Annotated[bool, option("Continue the unfinished audit of --ledger.", None, RUN, basic=False)] = False
     cluster: Annotated[
-        str | None, option("Run on a Dask cluster: tcp://HOST:8786, or local:4 for one on this machine.", "WHERE", RUN)
+        str | None,
+        option(
+            "Run on a Dask cluster: tls://HOST:8786, tcp://HOST:8786 in a network that you trust, or local:4 for four "
+            "workers on this machine (default: no cluster).",
+            "WHERE",
+            RUN,
+            basic=False,
+        ),
     ] = None
-    for_: Annotated[float | str | None, option("Start no new run after this time: 90s, 5m, 1h.", "DURATION", RUN)] = (
-        None
-    )
+    for_: Annotated[
+        float | str | None,
+        option("Start no new run after this time: 90s, 5m, 1h (default: no limit).", "DURATION", RUN, basic=False),
+    ] = None
     second_process: Annotated[
         bool, option("Run pair 0 once more in a second process, with another hash seed.", None, None)
     ] = True
@@ -99,14 +187,28 @@ class OverCells(Options, frozen=True, kw_only=True):
     """The options of a question that can be asked of several sources and inputs at once."""
 
     fixed: Annotated[
-        int | None, option("Run exactly N pairs and judge once, instead of stopping early.", "N", SURE)
+        int | None,
+        option(
+            "Run exactly N pairs and judge once (default: stop as soon as there is a verdict).", "N", SURE, basic=False
+        ),
     ] = None
     inputs: Annotated[
-        Any, option('Audit the worst of several inputs x: "[3, 5]", "n=range(9)", a file, module:fn.', "SPEC", OTHER)
+        Any,
+        option(
+            'Audit several inputs x, of which the worst counts: "[3, 5]", "n=range(9)", a file, or module:fn '
+            "(default: none).",
+            "SPEC",
+            basic=False,
+        ),
     ] = None
     private: Annotated[
         str | None,
-        option("For A(sample, r, private): whether two runs share it: shared, unshared or both.", "HOW", OTHER),
+        option(
+            "For A(sample, r, private): whether two runs share private: shared, unshared or both (default: both where "
+            "rho is asked for, else unshared).",
+            "HOW",
+            basic=False,
+        ),
     ] = None
     family: Annotated[
         int, option("Number of audits that must pass together; each fails with its share of the error.", None, None)
@@ -137,6 +239,7 @@ class Listed(msgspec.Struct, frozen=True):
     words: str
     metavar: str | None
     group: str | None
+    basic: bool = True  # --help shows it
 
     @property
     def flag(self) -> str:
@@ -177,7 +280,11 @@ def _listed(one: msgspec.structs.FieldInfo) -> Listed:
     shown = tuple(one for one in kinds if one is not type(None))
     default = one.default_factory() if one.default_factory is not msgspec.NODEFAULT else one.default
     default = None if default is msgspec.NODEFAULT else default
-    return Listed(one.name, shown, default, meta.description or "", extra.get("metavar"), extra.get("group"))
+    words = meta.description or ""
+    if words and "(default: " not in words and not isinstance(default, (bool, dict, type(None))):
+        words = f"{words.removesuffix('.')} (default: {default})."
+    basic = bool(extra.get("basic", True))
+    return Listed(one.name, shown, default, words, extra.get("metavar"), extra.get("group"), basic)
 
 
 def check_known(given: Iterable[str], known: Collection[str], asked: str) -> None:

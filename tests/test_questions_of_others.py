@@ -210,9 +210,11 @@ ASKED = ("mine:coin", "--source", "bernoulli(0.5)", "--size", "20")
 
 
 def test_a_question_of_others_has_a_command_with_its_options_and_its_words(installed: Path, command: Command) -> None:
-    _, text, _ = command("luck", "--help", cwd=installed)
+    _, text, _ = command("luck", "--help-all", cwd=installed)
     for words in ("How often do two r give two answers", "--limit", "--trials", "--jobs", "--ledger", "mine:coin"):
         assert words in text
+    own = command("luck", "--help", cwd=installed)[1]
+    assert ("--trials" in own, "--ledger" in own) == (True, False)
     listed = command("--help", cwd=installed)[1]
     assert "luck" in listed
     assert "gone" in listed, "nobody is loaded before somebody asks"

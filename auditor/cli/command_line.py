@@ -32,6 +32,15 @@ click.rich_click.TEXT_MARKUP = None
 click.rich_click.MAX_WIDTH = 100
 
 
+_PANELS = {
+    "Audit: is it reproducible?": ("check", "estimate", "reuse", "theorems"),
+    "Understand: why, where and how much?": ("explain", "curve", "hunt", "price"),
+    "Improve: what to change": ("repair", "compare"),
+    "Gate: hold a project to it": ("gate", "plan"),
+    "Look: what there is so far": ("list", "history", "page", "replay"),
+}
+
+
 class Commands(click.RichGroup):
     """Our commands, and one for each registered question that `check` does not ask; listing them imports none."""
 
@@ -64,6 +73,8 @@ def cli() -> None:
     """
 
 
+for heading, names in _PANELS.items():
+    cli.add_panel(click.RichCommandPanel(heading, commands=[*names]))
 for command in (check, compare, gate, theorems, page, replay, history, plan, list_subjects):
     cli.add_command(refuse_empty(command))
 

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 _REPORT = "report_of_"  # what the parameter of an option for a report begins with
 _SEVERAL = ("params", "old_param", "range")  # options that can be repeated
+_BASICS = 16  # options that --help shows at most
+_ALL = "auditor.help_all"  # in the context's `meta`, where --help-all was asked for
+_NARROW = 64  # columns below which the text of an option stands below its name
+REPORTS, HELP = "Reports", "Help"
 _INSTEAD = {"view": 'views chain in one, from left to right, e.g. --view "attr(coef_)|nonzero"'}
 
 
@@ -48,11 +52,15 @@ _TYPES: Mapping[tuple[Any, ...], Any] = {(int,): Count(), (float,): click.FLOAT,
 
 
 class Once(click.RichOption):
-    """An option that may be given once, unless it is `multiple` or a flag.
+    """An option that may be given once, unless it is `multiple` or a flag. `--help` shows it if it is `basic`.
 
     Of two values click takes the last, and whoever typed the first is not told. So the parser collects all of them,
     and more than one is refused.
     """
+
+    def __init__(self, *arguments: Any, basic: bool = True, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.basic = basic
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
         if self.multiple or self.is_flag:
@@ -70,22 +78,22 @@ class Once(click.RichOption):
         return super().consume_value(ctx, opts)
 
 
-def option_of(one: Listed) -> click.Option:
+def option_of(one: Listed, *, hidden: bool = False) -> click.Option:
     """Return the command line's option for a row of the table; it is None, or (), where it is not given."""
-    has_default = "[default" in one.words or isinstance(one.default, (bool, dict, type(None)))
-    words = one.words if has_default else f"{one.words}  [default: {one.default}]"
-    shown: dict[str, Any] = {"help": words, "panel": one.group, "default": None}
+    shown: dict[str, Any] = {"help": one.words, "panel": one.group, "basic": one.basic, "hidden": hidden}
+    shown["default"] = None
     if one.kinds == (bool,):
         return Once([one.flag, one.name], is_flag=True, **shown)
     kind, many = _TYPES.get(one.kinds, click.STRING), one.name in _SEVERAL
     return Once([one.flag, one.name], type=kind, multiple=many, metavar=one.metavar, **shown)
 
 
-def source_option(*, many: bool) -> click.Option:
+def source_option(*, many: bool, several: bool) -> click.Option:
+    """Return --source; `many` lets it be typed several times, and `several` says so in the help."""
     from auditor.request import WHAT
 
-    worst = "; repeated: the worst of them counts" if many else ""
-    words = f'Where samples come from: "bernoulli(0.5)", module:fn, data.csv#label{worst}.'
+    words = 'Where samples come from: "bernoulli(0.5)", module:fn, data.csv#label (default: what the subject declares).'
+    words += " If it is given several times, the worst source counts." if several else ""
     return Once(["--source"], multiple=many, metavar="SPEC", help=words, panel=WHAT)
 
 
@@ -102,8 +110,11 @@ def report_options() -> Iterator[click.Option]:
 
     for one in FORMATS.values():
         names = [f"--{one.name}", f"{_REPORT}{one.name.replace('-', '_')}"]
-        yield Once(names, metavar="FILE", help=f"{one.words}; - is standard output.", panel="Reports")
-    yield Once(["--verbose"], is_flag=True, help="Name the method of each interval in the report.", panel="Reports")
+        words, basic = f"{one.words} to FILE; - is standard output.", one.name in ("json", "html")
+        yield Once(names, metavar="FILE", help=words, panel=REPORTS, basic=basic)
+    yield Once(
+        ["--verbose"], is_flag=True, help="Name the method of each interval in the report.", panel=REPORTS, basic=False
+    )
 
 
 def refuse_empty(command: click.Command) -> click.Command:
@@ -131,10 +142,68 @@ class TableCommand(click.RichCommand):
             self.params += self._options()
             self._options = None
             refuse_empty(self)
-        return super().get_params(ctx)
+            self.params.append(self._help_all())
+        params = super().get_params(ctx)
+        for one in params:
+            if isinstance(one, click.RichOption) and one.panel is None:  # click's own --help
+                one.panel = HELP
+        return params
+
+    def _help_all(self) -> click.Option:
+        """Return the option that shows all others."""
+
+        def show(context: click.Context, param: click.Parameter, value: bool) -> None:
+            if value and not context.resilient_parsing:
+                context.meta[_ALL] = True
+                print(context.get_help())
+                context.exit()
+
+        words = f"Show all {len(self._shown())} options and exit."
+        return Once(
+            ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=show, help=words, panel=HELP
+        )
+
+    def _shown(self) -> list[Once]:
+        """Return the options that --help-all shows, besides those for help."""
+        return [one for one in self.params if isinstance(one, Once) and not one.hidden and one.panel != HELP]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options under their headings: all of them, or those that most people need.
+
+        An option is hidden for as long as this takes and no longer, since shells do not complete hidden ones.
+        """
+        assert isinstance(ctx, click.RichContext)
+        assert isinstance(formatter, click.RichHelpFormatter)
+        shown = self._shown()
+        every = ctx.meta.get(_ALL) or len(shown) + 2 <= _BASICS
+        left_out = [] if every else [one for one in shown if not one.basic]
+        for one in left_out:
+            one.hidden = True
+        try:
+            if formatter.console.width < _NARROW:
+                self._format_narrowly(ctx, formatter)
+            else:
+                super().format_options(ctx, formatter)
+        finally:
+            for one in left_out:
+                one.hidden = False
+
+    def _format_narrowly(self, ctx: click.Context, formatter: click.RichHelpFormatter) -> None:
+        """Write the text of each option below its name: beside it there would be room for a word or two."""
+        from rich.padding import Padding
+        from rich.text import Text
+
+        shown = [one for one in self.get_params(ctx) if isinstance(one, click.RichOption) and not one.hidden]
+        for heading in dict.fromkeys(str(one.panel) for one in shown):
+            formatter.write(Text(f" {heading}", "bold"))
+            for one in (one for one in shown if str(one.panel) == heading):
+                name = f"{', '.join(one.opts)} {'' if one.is_flag else one.make_metavar(ctx)}"
+                formatter.write(Padding(Text(name, formatter.config.style_option), (0, 0, 0, 3)))
+                formatter.write(Padding(Text(one.help or ""), (0, 0, 0, 6)))
+            formatter.write(Text())
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not any(word.partition("=")[0] in ("-h", "--help", "--replay") for word in args):
+        if not any(word.partition("=")[0] in ("-h", "--help", "--help-all", "--replay") for word in args):
             from auditor.trials.second_server import environment_of, start_server
 
             start_server(environment_of() if self.name == "explain" else {})  # its imports overlap with ours

@@ -170,6 +170,8 @@ class Question(Protocol):
     name: ClassVar[str]
     Options: ClassVar[type[Options]]
     instead: ClassVar[Mapping[str, str]] = {}  # of an option of another question, the one that does its work here
+    refused: ClassVar[Sequence[str]] = ()  # options of its table that it refuses with a sentence: no help shows them
+    cell_word: ClassVar[str] = ""  # what --cell counts, where its table takes no several sources and inputs
 
     def begin(self, request: Request) -> Inquiry:
         """Return the inquiry, all settled and checked: UsageError or BadValue where nothing can be run."""

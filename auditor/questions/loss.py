@@ -98,11 +98,26 @@ class LossOptions(PairsOptions, frozen=True, kw_only=True):
     """The options of a question about generalisation."""
 
     loss: Annotated[
-        Any, option("Count runs that break R(h) <= R^(h) + slack, by a loss module:fn(output, rows).", "FN", OTHER)
+        Any,
+        option(
+            "Ask whether outputs generalise: count the runs whose expected loss on a fresh row exceeds the mean loss "
+            "on their own sample by more than sqrt(ln(1 / delta) / (2 size)). FN is module:fn, called fn(output, "
+            "rows), and returns a loss in [0, 1] for each row (default: not asked).",
+            "FN",
+            OTHER,
+            basic=False,
+        ),
     ] = None
-    delta: Annotated[float, option("With --loss: how often it may break by chance.  [default: 0.05]", "D", OTHER)] = (
-        0.05
-    )
+    delta: Annotated[
+        float,
+        option(
+            "With --loss: the share of runs that may exceed it by chance alone (default: 0.05). A subject's own "
+            "delta, the share of runs that may be inaccurate, is another one.",
+            "D",
+            OTHER,
+            basic=False,
+        ),
+    ] = 0.05
 
 
 class LossAnswer(msgspec.Struct, frozen=True, tag_field="question", tag="loss"):

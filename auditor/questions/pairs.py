@@ -25,7 +25,7 @@ from auditor.flow.wobbles import WATCHED, wobbles
 from auditor.questions.cells import CellQuestion, OneCell, cell_row
 from auditor.questions.one_pair import show_pair
 from auditor.questions.reasons import Judged, decide
-from auditor.request import OTHER, RHO, SURE, OverCells, option
+from auditor.request import NO_INTEGRATE, OTHER, RHO, SURE, OverCells, option
 from auditor.statistics.cost import prospect, soonest
 from auditor.statistics.gate import Gate
 from auditor.statistics.interval import MeanEvidence, log_e_fail, two_sided
@@ -39,14 +39,17 @@ class PairsOptions(OverCells, frozen=True, kw_only=True):
     """The options of a question about pairs."""
 
     rho: Annotated[float | None, RHO] = None
-    pairs: Annotated[int | None, option("Maximum number of pairs.  [default: 100 / rho]", "MAX", SURE)] = None
+    pairs: Annotated[int | None, option("Maximum number of pairs (default: 100 / rho).", "MAX", SURE)] = None
     measure: Annotated[
         str,
-        option("What is held against the target: rho, or churn (the share of predictions that change).", "WHAT", OTHER),
+        option(
+            "What --rho limits: rho, the probability that two outputs differ, or churn, the share of predictions that "
+            "change.",
+            "WHAT",
+            OTHER,
+        ),
     ] = "rho"
-    no_integrate: Annotated[
-        bool, option("Count outputs that differ, even if the subject declares how likely they do.", None, OTHER)
-    ] = False
+    no_integrate: Annotated[bool, NO_INTEGRATE] = False
     baseline: Annotated[Any, option("What was counted before, for a subject that is to get no worse.", None, None)] = (
         None
     )

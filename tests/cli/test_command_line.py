@@ -22,6 +22,7 @@ from support.warm import Command, Warm
 
 import auditor
 from auditor.cli.command_line import cli, run
+from auditor.cli.options import TableCommand
 
 SUBJECTS = Path(__file__).parents[1] / "learners"
 ROWS = ("--source", "faulty:rows", "--size", "5")
@@ -558,19 +559,65 @@ def test_every_command_shows_an_example(call: Auditor, command: tuple[str, ...])
 
 
 def test_options_stand_under_headings_and_no_text_is_cut(call: Auditor) -> None:
-    code, out, _ = call("check", "--help")
-    assert code == 0
-    headings = re.findall(r"^╭─ (.+?) ─", out, re.MULTILINE)
-    assert headings == ["What is audited", "How sure", "Other questions", "How to run", "Reports", "Options"]
-    place = {option: out.index(f"│ --{option} ") for option in ("source", "rho", "eta", "jobs", "json", "help")}
-    assert [*place] == sorted(place, key=lambda option: place[option])
-    assert out.count("[default: 0.05]") == 1
-    assert "family" not in out  # for Python alone
+    for option, asked in (("--help", "measure"), ("--help-all", "eta")):
+        code, out, _ = call("check", option)
+        assert code == 0
+        headings = re.findall(r"^╭─ (.+?) ─", out, re.MULTILINE)
+        assert headings == ["What is audited", "How sure", "Other questions", "How to run", "Reports", "Help"]
+        place = {one: out.index(f"│ --{one} ") for one in ("source", "rho", asked, "jobs", "json", "help")}
+        assert [*place] == sorted(place, key=lambda one: place[one])
+        assert "family" not in out  # for Python alone
+    assert "--eta " not in call("check", "--help")[1]
+
+
+_HELP = ("--help", "--help-all")
+MANY = [name for name in sorted(COMMANDS) if isinstance(cli.get_command(click.Context(cli), name), TableCommand)]
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_help_shows_what_most_people_need_and_all_of_it_on_request(
+    call: Auditor, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Shells complete every option that --help-all shows."""
+    command = cli.get_command(click.Context(cli), name)
+    assert isinstance(command, TableCommand)
+    context = click.Context(command, info_name=name)
+    every = {one.opts[0]: one for one in command.get_params(context) if isinstance(one, click.Option)}
+    shown = {flag for flag, one in every.items() if not one.hidden} | {"--help"}
+    brief, full = (re.findall(r"^│ +(--[a-z-]+)", call(name, option)[1], re.MULTILINE) for option in _HELP)
+    assert len(brief) <= 16
+    assert {"--help", "--help-all", "--html"} <= {*brief} <= {*full}
+    assert {*full} == {flag for flag in shown if flag != "-h"}
+    assert {one.value for one in command.shell_complete(context, "--")} >= {*full}
+    for flag, one in every.items():
+        if not one.is_flag and flag in shown and one.panel != "Reports":
+            assert re.search(r"\(default: |\(required\)", str(one.help)), flag
+        assert str(one.help).endswith(".")
+    monkeypatch.setenv("COLUMNS", "44")
+    narrow = call(name, "--help")[1]
+    assert max(len(line.rstrip()) for line in narrow.splitlines()) <= 44
+    assert re.findall(r"^   (?:-h, )?(--[a-z-]+)", narrow, re.MULTILINE) == brief
+
+
+def test_what_a_question_refuses_is_not_in_its_help(call: Auditor) -> None:
+    explain, repair = call("explain", "--help-all")[1], call("repair", "--help-all")[1]
+    assert not re.findall(r"--(?:inputs|fixed|measure|no-integrate) ", explain)
+    assert "the number of the experiment, from 0" in explain
+    assert "the worst source counts" not in explain
+    assert "--cell" not in repair
+    assert "--inputs is no part of explain" in call("explain", "constant", "--inputs", "[1]")[2]
+
+
+def test_commands_stand_under_headings(call: Auditor) -> None:
+    _, out, _ = call("--help")
+    headings = re.findall(r"^╭─ (\w+).*? ─", out, re.MULTILINE)
+    assert headings == ["Options", "Audit", "Understand", "Improve", "Gate", "Look"]  # none is under "Commands"
+    assert {*re.findall(r"^│ ([a-z]+) ", out, re.MULTILINE)} == {*COMMANDS}
 
 
 @pytest.mark.parametrize("command", ["curve", "price", "reuse"])
 def test_a_question_runs_in_every_way(call: Auditor, command: str) -> None:
-    _, out, _ = call(command, "--help")
+    _, out, _ = call(command, "--help-all")
     for option in ("--jobs", "--timeout", "--memory", "--on-error", "--ledger", "--resume", "--cluster", "--replay"):
         assert option in out
     for option in ("--json", "--junit", "--markdown", "--svg", "--csv"):

@@ -86,20 +86,16 @@ def test_every_option_is_made_of_its_row() -> None:
         assert (made.opts, made.name, made.default) == ([one.flag], one.name, None)
         assert made.is_flag == (one.kinds == (bool,))
         assert made.multiple == (one.name in ("params", "old_param", "range"))
-        if one.default is not None and one.kinds != (bool,) and not isinstance(one.default, dict):
-            assert "[default: " in str(made.help)
-        else:
-            assert made.help == one.words
+        assert (made.help, made.panel, made.basic) == (one.words, one.group, one.basic)
+        assert one.kinds == (bool,) or "(default: " in one.words
         if one.kinds == (int,):
             assert isinstance(made.type, options.Count)
         if one.kinds == (float,):
             assert made.type is click.FLOAT
-    confidence = listed(Options)["confidence"]
-    assert options.option_of(confidence).help == f"{confidence.words}  [default: 0.95]"
-    assert options.source_option(many=True).multiple
-    assert str(options.source_option(many=True).help).endswith("data.csv#label; repeated: the worst of them counts.")
-    assert str(options.source_option(many=False).help).endswith("data.csv#label.")
-    assert not options.source_option(many=False).multiple
+    assert listed(Options)["confidence"].words == "Confidence of the verdict (default: 0.95)."
+    for many, stated in ((True, True), (True, False), (False, False)):
+        source = options.source_option(many=many, several=stated)
+        assert (source.multiple, "the worst source counts" in str(source.help)) == (many, stated)
     verbose = [*options.report_options()][-1]
     assert (verbose.opts, verbose.is_flag) == (["--verbose"], True)
     assert {one.name for one in options.running_options()} >= {"jobs", "timeout", "ledger", "resume"}
@@ -107,13 +103,13 @@ def test_every_option_is_made_of_its_row() -> None:
 
 COMMANDS: dict[str, list[tuple[str, Any, Any, bool, bool, int]]] = {
     "plan": [
-        ("--rho", 0.1, True, False, False, 1),
-        ("--confidence", 0.95, True, False, False, 1),
+        ("--rho", 0.1, None, False, False, 1),
+        ("--confidence", 0.95, None, False, False, 1),
         ("--pairs", None, None, False, False, 1),
     ],
     "history": [
         ("target", None, None, True, False, 1),
-        ("--ledger", "audits.sqlite", True, False, False, 1),
+        ("--ledger", "audits.sqlite", None, False, False, 1),
         ("--since", None, None, False, False, 1),
         ("--above", None, None, False, False, 1),
         ("--run-length", None, None, False, False, 1),
@@ -128,7 +124,7 @@ COMMANDS: dict[str, list[tuple[str, Any, Any, bool, bool, int]]] = {
         ("--trust", False, None, False, True, 1),
     ],
     "list": [("name", None, None, False, False, 1)],
-    "theorems": [("--only", None, None, False, False, 1), ("--reports", "reports", True, False, False, 1)],
+    "theorems": [("--only", None, None, False, False, 1)],
     "gate": [
         ("names", None, None, False, False, -1),
         ("--config", None, None, False, False, 1),
@@ -219,6 +215,7 @@ def test_a_second_process_is_started_ahead_unless_nothing_will_run(monkeypatch: 
     for words in (
         ["check", "--help"],
         ["check", "-h"],
+        ["check", "--help-all"],
         ["check", "m:f", "--replay=3"],
         ["check", "m:f", "--replay", "3"],
     ):
@@ -409,8 +406,10 @@ def test_the_help_of_a_question_has_an_example_and_its_exit_codes(monkeypatch: p
     assert question._file("auditor.cli.commands") == Path(question.__file__).parent / "__init__.py"
     assert question._file("auditor") == Path(auditor.__file__)
     assert refusal(lambda: question._file("nothing_such"), ImportError) == "nothing_such"
-    again = {one.name: one for one in question.asking_options({}, many=False)}
-    assert all(isinstance(again[name].type, options.Count) for name in ("replay", "cell"))
+    for cell_word in ("", "value"):
+        again = {one.name: one for one in question.asking_options({}, many=False, cell_word=cell_word)}
+        assert all(isinstance(again[name].type, options.Count) for name in ("replay", "cell"))
+        assert (again["replay"].hidden, again["cell"].hidden) == (False, not cell_word)
 
 
 def test_the_docstring_of_a_class_or_of_its_module() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import rich_click as click
 
-from auditor.cli.commands.question import EXIT_CODES, ask_one, asking_options
+from auditor.cli.commands.question import EXIT_CODES, SOURCE_OR_INPUT, ask_one, asking_options
 from auditor.cli.options import TableCommand, Typed, read_typed
 from auditor.cli.prints import stdout_kept
 from auditor.cli.several import answered_together, confidence_of, settled_together, time_of
@@ -20,16 +20,18 @@ _ANY = {"eta": 0.5, "nu": 0.5}  # for a string that is run again: it gets no ver
 def _options() -> Iterator[click.Option]:
     from auditor.flow.question import check_table
 
-    return asking_options(check_table(), many=True)
+    return asking_options(check_table(), many=True, cell_word=SOURCE_OR_INPUT)
 
 
 def _check(target: str, **options: Any) -> int:
-    """Audit TARGET: module:fn, path/to/file.py:fn, or a name that "list" shows. Runs its code.
+    """Do two runs on fresh data give the same output, but for a probability that you accept? Runs the code of TARGET.
 
-    The options choose the question: is rho at most --rho; with --eta and --nu, is there one answer for most r; with
-    --list-size and --eta, do so many answers have nearly all of the mass; with --loss, does what was learnt generalise;
-    with --measure churn, how many predictions change. A package or module audits every subject that it declares, each
-    against its expectation.
+    TARGET is a function A(sample, r) or an estimator with fit, as a class or an object: module:name, file.py:name, or a
+    name that "list" shows. A file.py alone will do if it has one of them. A package or module audits every subject that
+    it declares, each against its expectation.
+
+    The options choose the question. The usual one is whether rho is at most --rho. --help-all shows those that ask
+    another one, e.g. whether an answer generalises (--loss), or how many predictions change (--measure churn).
 
     Example: python -m auditor check algorithms.controls:first_bit --source "bernoulli(0.5)" --rho 0.2
     """

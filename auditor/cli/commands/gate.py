@@ -19,8 +19,9 @@ from auditor.process.process_state import process_state_kept
 
 
 def _gate(names: tuple[str, ...], config: str | None, **options: Any) -> int:
-    """Audit every [[tool.auditor.subject]] of a project with one error budget, each against its expectation.
+    """Audit every subject that a project's pyproject.toml lists, and fail if one does not end as expected.
 
+    The subjects are its [[tool.auditor.subject]]; all verdicts together hold with the confidence that it sets.
     NAME picks some of them, by target or by its function. Without --config the pyproject.toml with [tool.auditor] is
     looked for here and in the folders above. A subject with expect = "no worse" is held against what a --baseline has
     of it.
@@ -79,12 +80,23 @@ gate = TableCommand(
     callback=_gate,
     params=[
         click.RichArgument(["names"], nargs=-1, metavar="[NAME]..."),
-        Once(
-            ["--config"], metavar="FILE", help="File that lists the audits.  [default: pyproject.toml, here or above]"
+        *(
+            Once([flag], metavar=metavar, is_flag=metavar is None, help=words, panel="Which audits")
+            for flag, metavar, words in (
+                (
+                    "--config",
+                    "FILE",
+                    "File that lists the audits (default: pyproject.toml, here or in a folder above).",
+                ),
+                (
+                    "--baseline",
+                    "FILE",
+                    "Counts of earlier audits, for subjects that must get no worse (default: baseline in the file).",
+                ),
+                ("--update-baseline", None, "Count again and write --baseline, without comparing."),
+                ("--exitfirst", None, "Stop at the first audit that does not end as expected."),
+            )
         ),
-        Once(["--baseline"], metavar="FILE", help="Counts of earlier audits, for subjects that must get no worse."),
-        Once(["--update-baseline"], is_flag=True, help="Count again and write --baseline, without comparing."),
-        Once(["--exitfirst"], is_flag=True, help="Stop at the first audit that does not end as expected."),
     ],
     options=lambda: [*running_options(), *report_options()],
 )

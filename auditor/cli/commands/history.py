@@ -17,21 +17,37 @@ _RUN_LENGTH = 100.0
 @click.command()
 @click.argument("target")
 @click.option(
-    "--ledger", cls=Once, metavar="FILE", default="audits.sqlite", show_default=True, help="File that keeps the audits."
+    "--ledger",
+    cls=Once,
+    metavar="FILE",
+    default="audits.sqlite",
+    help="File that keeps the audits (default: audits.sqlite).",
 )
-@click.option("--since", cls=Once, metavar="DAY", help="Only audits from then on, e.g. 2026-11-17.")
-@click.option("--above", cls=Once, type=float, metavar="R", help="Say when rho rose above R; exit 1 if it did.")
+@click.option(
+    "--since", cls=Once, metavar="DAY", help="Show only audits from this day on, e.g. 2026-11-17 (default: all)."
+)
+@click.option(
+    "--above",
+    cls=Once,
+    type=float,
+    metavar="R",
+    help="Say when rho rose above R, and exit with 1 if it did (default: not asked).",
+)
 @click.option(
     "--run-length",
     cls=Once,
     type=float,
     metavar="N",
-    help=f"With --above: average number of audits to a false alarm, at least.  [default: {_RUN_LENGTH:g}]",
+    help=f"With --above: the average number of audits until a false alarm is at least this (default: {_RUN_LENGTH:g}).",
 )
 @click.option(
-    "--ever", cls=Once, type=float, metavar="P", help="In place of --run-length: probability of any false alarm, ever."
+    "--ever",
+    cls=Once,
+    type=float,
+    metavar="P",
+    help="With --above, in place of --run-length: the probability of any false alarm, ever (default: not used).",
 )
-@click.option("--html", cls=Once, metavar="FILE", help="Write the history as a page here; - is standard output.")
+@click.option("--html", cls=Once, metavar="FILE", help="Write the history as a web page to FILE; - is standard output.")
 def history(
     target: str,
     ledger: str,
@@ -41,7 +57,7 @@ def history(
     ever: float | None,
     html: str | None,
 ) -> int:
-    """Every audit of TARGET in a ledger: what was found over time, and of which code. Runs nothing.
+    """Show every audit of TARGET in a ledger: what was found over time, and of which code. Runs nothing.
 
     Example: python -m auditor history algorithms.statistical_query:rstat --ledger audits.sqlite --above 0.1
     """

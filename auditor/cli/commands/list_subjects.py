@@ -22,7 +22,7 @@ _LARGE = 10**6  # from where on a size is written with three digits in a table
 @click.command("list")
 @click.argument("name", required=False)
 def list_subjects(name: str | None) -> int:
-    """Every registered subject with its theorem, claimed rho and size; with NAME, all that one declares.
+    """List every registered subject with its theorem, claimed rho and size; with NAME, all that one declares.
 
     NAME is one that the table shows, or any target, such as file.py:fn. Runs the code of what it imports.
 

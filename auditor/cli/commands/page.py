@@ -13,9 +13,9 @@ from auditor.errors import UsageError
 
 @click.command()
 @click.argument("files", metavar="RECORD...", nargs=-1, required=True)
-@click.option("--html", cls=Once, required=True, metavar="FILE", help="Where the page goes; - is standard output.")
+@click.option("--html", cls=Once, required=True, metavar="FILE", help="Write the page to FILE; - is standard output.")
 def page(files: tuple[str, ...], html: str) -> int:
-    """Draw saved records as one page that needs no server and no script to be read. Runs nothing.
+    """Show saved records as one web page, which needs neither a server nor scripts. Runs nothing.
 
     RECORD is what --json wrote: one audit, or the list of a gate. Several share one table.
 

@@ -12,11 +12,15 @@ _FACTORS = (0, 1 / 4, 1 / 2, 0.6, 0.8, 1, 1.25, 1.5, 2, 4)  # of the target: the
 
 
 @click.command()
-@click.option("--rho", cls=Once, type=float, default=0.1, show_default=True, help="The target of the gate.")
-@click.option("--confidence", cls=Once, type=float, default=0.95, show_default=True, help="Confidence of the verdict.")
-@click.option("--pairs", cls=Once, type=Count(), metavar="MAX", help="The budget.  [default: 100 / rho]")
+@click.option(
+    "--rho", cls=Once, type=float, default=0.1, metavar="R", help="The rho that the gate accepts (default: 0.1)."
+)
+@click.option(
+    "--confidence", cls=Once, type=float, default=0.95, metavar="C", help="Confidence of the verdict (default: 0.95)."
+)
+@click.option("--pairs", cls=Once, type=Count(), metavar="MAX", help="Maximum number of pairs (default: 100 / rho).")
 def plan(rho: float, confidence: float, pairs: int | None) -> int:
-    """What a gate costs: exact expected pairs and the share left undecided, for a range of true rho.
+    """Show what a gate costs: the expected number of pairs, and how often it stays undecided, by the true rho.
 
     Example: python -m auditor plan --rho 0.05
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from auditor.errors import UsageError
 if TYPE_CHECKING:
     from auditor.request import Listed, Request
 
+SOURCE_OR_INPUT = "source or input"
 EXIT_CODES = "Exit codes: 0 pass, 1 fail, 2 usage, 3 inconclusive, 4 the subject could not be audited, 130 interrupted."
 
 
@@ -31,6 +32,7 @@ def command_words(name: str, home: str) -> str:
     return words if "Exit codes:" in words else f"{words}\n\n{EXIT_CODES}"
 
 
+@functools.cache  # click asks for each several times
 def make_command(name: str, home: str) -> TableCommand:
     """Return the command of a question that is registered as `home`, module:Class, without importing it."""
 
@@ -65,21 +67,32 @@ def options_of(name: str) -> Iterator[click.Option]:
     from auditor.flow.question import find_question
     from auditor.request import OverCells, listed
 
-    table = find_question(name).Options
-    yield from asking_options(listed(table), many=issubclass(table, OverCells))
+    question = find_question(name)
+    many = issubclass(question.Options, OverCells)
+    cell_word = question.cell_word or (SOURCE_OR_INPUT if many else "")
+    yield from asking_options(listed(question.Options), many=many, cell_word=cell_word, refused=question.refused)
 
 
-def asking_options(table: Mapping[str, Listed], *, many: bool) -> Iterator[click.Option]:
-    """Yield all options of a command that asks: --source, the table's, those of replays and of reports."""
-    from auditor.request import GROUPS, OTHER, Listed
+def asking_options(
+    table: Mapping[str, Listed], *, many: bool, cell_word: str, refused: Collection[str] = ()
+) -> Iterator[click.Option]:
+    """Yield all options of a command that asks: --source, the table's, those of replays and of reports.
 
-    yield source_option(many=many)
+    Those that a question refuses are read, so that it can say why, and not shown; so is --cell where there is one cell.
+    """
+    from auditor.request import GROUPS, RUN, Listed
+
+    yield source_option(many=many, several=cell_word == SOURCE_OR_INPUT)
+    again = "Run pair I again, show both outputs, and do nothing else (default: no replay)."
+    cell = f"With --replay: the number of the {cell_word}, from 0 (default: 0, if there is only one)."
     every = [
         *table.values(),
-        Listed("replay", (int,), None, "Run pair I again and show both outputs, nothing else.", "I", OTHER),
-        Listed("cell", (int,), None, "With --replay: which source or input, from 0.", "J", OTHER),
+        Listed("replay", (int,), None, again, "I", RUN, False),
+        Listed("cell", (int,), None, cell, "J", RUN, False),
     ]
-    yield from (option_of(one) for group in GROUPS for one in every if one.group == group)
+    hidden = {*refused, *(() if cell_word else ("cell",))}
+    for group in GROUPS:
+        yield from (option_of(one, hidden=one.name in hidden) for one in every if one.group == group)
     yield from report_options()
 
 

@@ -37,9 +37,20 @@ _HARMLESS = ("math", "operator", "_operator", "statistics")  # functions of numb
 
 @click.command()
 @click.argument("record_file", metavar="RECORD")
-@click.option("--pair", cls=Once, type=Count(), required=True, metavar="I", help="Which pair, or string, to run again.")
 @click.option(
-    "--cell", cls=Once, type=Count(), metavar="J", help="Which of the record's cells, from 0, where it has several."
+    "--pair",
+    cls=Once,
+    type=Count(),
+    required=True,
+    metavar="I",
+    help="Number of the pair to run again, from 0; with --nu, of the string r.",
+)
+@click.option(
+    "--cell",
+    cls=Once,
+    type=Count(),
+    metavar="J",
+    help="Number of the source, input or value, from 0, where there are several (default: 0).",
 )
 @click.option("--trust", is_flag=True, help="Run what the record names without asking.")
 def replay(record_file: str, pair: int, cell: int | None, trust: bool) -> int:

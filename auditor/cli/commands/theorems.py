@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from auditor.cli.options import Once, TableCommand, option_of, report_options, running_options
+from auditor.cli.options import REPORTS, Once, TableCommand, option_of, report_options, running_options
 from auditor.cli.output import check_files, deliver, plain, survived, write
 from auditor.cli.prints import stdout_kept
 from auditor.cli.several import audit_in_turn, confidence_of, settled_together, time_of
@@ -24,13 +24,20 @@ def _options() -> Iterator[click.Option]:
     from auditor.request import Options, listed
 
     table = listed(Options)
-    yield from (option_of(table[name]) for name in ("confidence", "seed"))
+    yield from (option_of(table[name]) for name in ("seed", "confidence"))
     yield from running_options()
+    yield Once(
+        ["--reports", "folder"],
+        metavar="DIR",
+        default="reports",
+        help="Folder for the three files (default: reports).",
+        panel=REPORTS,
+    )
     yield from (one for one in report_options() if one.opts == ["--html"])
 
 
 def _theorems(only: str | None, folder: str, report_of_html: str | None, **options: Any) -> int:
-    """Audit every registered subject that names a theorem, at the theorem's size; writes theorems.json, .md and .svg.
+    """Audit every subject that names a theorem, at the theorem's size, and write theorems.json, .md and .svg.
 
     Example: python -m auditor theorems
     """
@@ -92,13 +99,11 @@ theorems = TableCommand(
     help=_theorems.__doc__,
     callback=_theorems,
     params=[
-        Once(["--only"], metavar="TEXT", help="Only the subjects whose name or theorem contains this."),
         Once(
-            ["--reports", "folder"],
-            metavar="DIR",
-            default="reports",
-            show_default=True,
-            help="Folder for the three files.",
+            ["--only"],
+            metavar="TEXT",
+            help="Audit only the subjects whose name or theorem contains this (default: all).",
+            panel="Which audits",
         ),
     ],
     options=_options,

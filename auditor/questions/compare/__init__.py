@@ -13,7 +13,7 @@ from auditor.questions.compare.answer import chart_of, compare_parts, title_of
 from auditor.questions.compare.inquiry import Comparing, ComparingPlan
 from auditor.questions.compare.versions import settle_versions, show_again
 from auditor.questions.no_worse import check_margin
-from auditor.request import OTHER, SURE, Options, Request, option
+from auditor.request import SURE, Options, Request, option
 from auditor.statistics.paired import least_pairs_within
 
 _PAIRS_TIMES_MARGIN = 100
@@ -23,22 +23,36 @@ _PAIRS, _FEWEST = 2000, 7  # pairs if there is no margin: at most, and at least,
 class CompareOptions(Options, frozen=True, kw_only=True):
     """The options of compare."""
 
-    old: Annotated[Any, option("The old version, if it is another target.", "TARGET", OTHER)] = None
+    old: Annotated[
+        Any, option("The old version, if it is another target (default: OLD, or TARGET itself).", "TARGET", basic=False)
+    ] = None
     against: Annotated[
-        str | None, option("Take the old version from a git revision, e.g. HEAD~1 or main.", "REV", OTHER)
+        str | None,
+        option(
+            "Take the old version from a git revision, e.g. HEAD~1 or main (default: the files as they are).", "REV"
+        ),
     ] = None
     old_param: Annotated[
         dict[str, Any] | None,
-        option("Set a parameter of the old version alone. May be repeated.", "K=V", OTHER),
+        option(
+            "Set a parameter of the old version alone (default: that of the new one). May be given several times.",
+            "K=V",
+        ),
     ] = None
     old_python: Annotated[
-        str | None, option("Run the old version with the Python of another environment.", "PATH", OTHER)
+        str | None,
+        option("Run the old version with the Python of another environment (default: this one).", "PATH", basic=False),
     ] = None
     margin: Annotated[float, option("By how much rho may rise.", "D", SURE)] = 0.05
-    pairs: Annotated[
-        int | None, option("Stop undecided after this many pairs (default: 100 / margin).", "MAX", SURE)
+    pairs: Annotated[int | None, option("Maximum number of pairs (default: 100 / margin).", "MAX", SURE)] = None
+    private: Annotated[
+        str | None,
+        option(
+            "For A(sample, r, private): whether two runs share private: shared or unshared (default: unshared).",
+            "HOW",
+            basic=False,
+        ),
     ] = None
-    private: Annotated[str | None, option("For A(sample, r, private): shared or unshared.", "HOW", OTHER)] = None
 
 
 class Compare(Question):
@@ -58,6 +72,7 @@ class Compare(Question):
     name: ClassVar[str] = "compare"
     Options: ClassVar[type[CompareOptions]] = CompareOptions
     instead: ClassVar[Mapping[str, str]] = {"rho": "margin", "fixed": "pairs", "inputs": "params"}
+    cell_word: ClassVar[str] = "version, the old one first"
 
     def begin(self, request: Request) -> Comparing:
         plan = _make_plan(request.options)

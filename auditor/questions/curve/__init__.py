@@ -37,10 +37,13 @@ class CurveOptions(Options, frozen=True, kw_only=True):
 
     vary: Annotated[
         Any,
-        option("What varies: size=100:1e6:log12, tau=0.05,0.1, or p=0.4:0.6:lin21 for {p} in --source.", "NAME=VALUES"),
+        option(
+            "What varies: size=100:1e6:log12, tau=0.05,0.1, or p=0.4:0.6:lin21 for {p} in --source (required).",
+            "NAME=VALUES",
+        ),
     ]
     worst: Annotated[bool, option("Search for the value with the largest rho, and confirm it on fresh pairs.")] = False
-    pairs: Annotated[int | None, option("Pairs in all (default: 1000 for each value).", "N", SURE)] = None
+    pairs: Annotated[int | None, option("Number of pairs in all (default: 1000 for each value).", "N", SURE)] = None
 
 
 @dataclass(slots=True)
@@ -230,6 +233,7 @@ class Curve(Question):
     name: ClassVar[str] = "curve"
     Options: ClassVar[type[CurveOptions]] = CurveOptions
     instead: ClassVar[Mapping[str, str]] = {"rho": "vary", "fixed": "pairs"}
+    cell_word: ClassVar[str] = "value"
     again = staticmethod(show_pair)
 
     def begin(self, request: Request) -> CurveInquiry:

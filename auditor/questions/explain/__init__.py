@@ -31,14 +31,18 @@ class ExplainOptions(PairsOptions, frozen=True, kw_only=True):
     pairs: Annotated[
         int | None,
         option(
-            "Most pairs of one experiment (default: 100 / rho). All experiments together take at most 6 times as many.",
+            "Maximum number of pairs in one experiment (default: 100 / rho). All experiments together take at most 6 "
+            "times as many.",
             "MAX",
             SURE,
         ),
     ] = None
     trace: Annotated[
         bool,
-        option("Also look for the first local value that differs although its inputs do not. A hint only, and slow."),
+        option(
+            "Also look for the first local variable that differs although its inputs do not; this is a hint only, and "
+            "slow."
+        ),
     ] = False
 
 
@@ -58,6 +62,8 @@ class Explain(Question):
     name: ClassVar[str] = "explain"
     Options: ClassVar[type[ExplainOptions]] = ExplainOptions
     instead: ClassVar[Mapping[str, str]] = {"fixed": "pairs", "inputs": "params"}
+    refused: ClassVar[Sequence[str]] = ("fixed", "inputs", "measure", "no_integrate")
+    cell_word: ClassVar[str] = "experiment"
 
     def begin(self, request: Request) -> ExplainInquiry:
         options: ExplainOptions = request.options

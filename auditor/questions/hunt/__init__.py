@@ -19,7 +19,7 @@ from auditor.questions.hunt.inquiry import SIMPLER, TRIES, Hunt
 from auditor.questions.hunt.search import Search
 from auditor.questions.one_pair import show_pair
 from auditor.questions.pairs import target_of
-from auditor.request import RHO, SURE, Options, Request, option
+from auditor.request import NO_INTEGRATE, RHO, SURE, Options, Request, option
 from auditor.trials.cell import Cell
 from auditor.trials.integrated import why_not
 
@@ -32,27 +32,33 @@ class HuntOptions(Options, frozen=True, kw_only=True):
     """The options of hunt."""
 
     over: Annotated[
-        Any, option('The sources to search: "bernoulli({p})", simplex(5), "mixture(A, B)" or module:fn.', "SPEC")
+        Any,
+        option(
+            'The sources to search: "bernoulli({p})", simplex(5), "mixture(A, B)" or module:fn (default: --source '
+            "alone).",
+            "SPEC",
+        ),
     ] = None
     range: Annotated[
         Any,
         option(
-            "Range of {NAME} in --over, of a parameter or of the size; LOW:HIGH:log goes by ratios. May be repeated.",
+            "Range of {NAME} in --over, of a parameter or of the size; LOW:HIGH:log goes by ratios (default: none). "
+            "May be given several times.",
             "NAME=LOW:HIGH",
         ),
     ] = None
     rho: Annotated[float | None, RHO] = None
-    pairs: Annotated[int, option("Pairs that the search may run. Confirmations have their own.", "N", SURE)] = PAIRS
-    accept_search: Annotated[bool, option("Let a search that finds nothing pass, with exit code 0.", None, SURE)] = (
-        False
-    )
-    no_integrate: Annotated[
-        bool, option("Count outputs that differ, even if the subject declares how likely they do.", None, SURE)
+    pairs: Annotated[
+        int, option("Number of pairs that the search may run; confirmations have their own.", "N", SURE)
+    ] = PAIRS
+    accept_search: Annotated[
+        bool, option("Let a search that finds nothing pass, with exit code 0.", None, SURE, basic=False)
     ] = False
+    no_integrate: Annotated[bool, NO_INTEGRATE] = False
 
 
 class HuntQuestion(Question):
-    """For which source of a family is rho of TARGET largest, and is it above the target? Runs its code.
+    """For which source of a family is rho largest, and is it more than you accept? Runs the code of TARGET.
 
     Looks for the worst source, confirms it on fresh randomness, and makes it simpler as long as it still fails. A
     search that finds none is no pass: the definition speaks of all sources.
@@ -66,6 +72,7 @@ class HuntQuestion(Question):
     name: ClassVar[str] = "hunt"
     Options: ClassVar[type[HuntOptions]] = HuntOptions
     instead: ClassVar[Mapping[str, str]] = {"fixed": "pairs"}
+    cell_word: ClassVar[str] = "candidate"
     again = staticmethod(show_pair)
 
     def begin(self, request: Request) -> Hunt:

@@ -36,7 +36,14 @@ class ListOptions(OverCells, frozen=True, kw_only=True):
     """The options of a question about a list."""
 
     list_size: Annotated[
-        int | None, option("With --eta: do L outputs have all of the mass but eta, over sample and r?", "L", OTHER)
+        int | None,
+        option(
+            "With --eta: ask whether some L outputs together have probability at least 1 - eta, over fresh samples "
+            "and fresh r (default: not asked).",
+            "L",
+            OTHER,
+            basic=False,
+        ),
     ] = None
     eta: Annotated[float | None, ETA] = None
     runs: Annotated[int | None, RUNS] = None

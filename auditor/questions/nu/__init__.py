@@ -35,12 +35,18 @@ from auditor.values import NO_CLASSES
 ETAS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)  # where a profile is shown, beside the eta that was asked for
 MOST_RUNS = 2000  # with each string, since the bounds look at every number of runs outside
 ETA = option(
-    "With --nu: how often a good r may give another output; with --list-size: the mass outside the list.", "E", OTHER
+    "With --nu: how often a good r may give another output than its usual one. With --list-size: the share of outputs "
+    "that may be outside the list. Both need it (default: none).",
+    "E",
+    OTHER,
+    basic=False,
 )
 RUNS = option(
-    "With --nu: runs with each r; with --list-size: at most K runs.  [default: 2 / eta; 100 / eta + 10 L / (1 - eta)]",
+    "With --nu: number of runs with each r (default: 2 / eta, at least 4). With --list-size L: maximum number of runs "
+    "(default: 100 / eta + 10 L / (1 - eta)).",
     "K",
     OTHER,
+    basic=False,
 )
 
 
@@ -48,11 +54,34 @@ class NuOptions(OverCells, frozen=True, kw_only=True):
     """The options of a question about random strings."""
 
     eta: Annotated[float | None, ETA] = None
-    nu: Annotated[float | None, option("With --eta: the share of r that need not be good.", "V", OTHER)] = None
-    beta: Annotated[float | None, option("With --nu: share of r whose answer may be inaccurate.", "B", OTHER)] = None
+    nu: Annotated[
+        float | None,
+        option(
+            "With --eta: ask whether all but this share of the random strings r are good, which means that they give "
+            "one output with probability at least 1 - eta (default: not asked).",
+            "V",
+            OTHER,
+            basic=False,
+        ),
+    ] = None
+    beta: Annotated[
+        float | None,
+        option(
+            "With --nu: the share of r whose usual output may be inaccurate (default: not asked).",
+            "B",
+            OTHER,
+            basic=False,
+        ),
+    ] = None
     runs: Annotated[int | None, RUNS] = None
     strings: Annotated[
-        int | None, option("With --nu: maximum number of strings r.  [default: 100 / nu]", "MAX", OTHER)
+        int | None,
+        option(
+            "With --nu: maximum number of random strings r that are tried, each with --runs runs (default: 100 / nu).",
+            "MAX",
+            OTHER,
+            basic=False,
+        ),
     ] = None
 
 

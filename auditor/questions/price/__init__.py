@@ -49,7 +49,15 @@ class PriceOptions(Options, frozen=True, kw_only=True):
     """The options of price."""
 
     rho: Annotated[float | None, RHO] = None
-    pairs: Annotated[int | None, option("Most pairs in all (default: 2000 / rho + 2000 / delta).", "N", SURE)] = None
+    pairs: Annotated[
+        int | None,
+        option(
+            "Maximum number of pairs in all (default: 2000 / rho, and 2000 / delta more for a subject that declares "
+            "that at most a share delta of its runs are inaccurate).",
+            "N",
+            SURE,
+        ),
+    ] = None
 
 
 class Claim(msgspec.Struct):

@@ -24,7 +24,7 @@ from auditor.questions.repair.answer import DECIDED, repair_parts, title_of
 from auditor.questions.repair.inquiry import RepairInquiry
 from auditor.questions.repair.settings import read_setting
 from auditor.repair.choosing import last_step
-from auditor.request import OTHER, SURE, Options, Request, option
+from auditor.request import RHO, SURE, Options, Request, option
 from auditor.subjects.estimators import Fit, is_classifier, predicts_numbers
 from auditor.subjects.subject import Subject
 from auditor.trials.cell import make_cell
@@ -37,17 +37,34 @@ _SEARCH = "BaseSearchCV"
 class RepairOptions(Options, frozen=True, kw_only=True):
     """What a repair takes."""
 
-    rho: Annotated[
-        float | None, option("The mismatch probability you accept.  [default: claimed, or 0.1]", "R", SURE)
-    ] = None
-    pairs: Annotated[int | None, option("Most pairs for each audit.  [default: 100 / rho]", "MAX", SURE)] = None
+    rho: Annotated[float | None, RHO] = None
+    pairs: Annotated[int | None, option("Maximum number of pairs in each audit (default: 100 / rho).", "MAX", SURE)] = (
+        None
+    )
     measure: Annotated[
-        str | None, option("What the target is for: rho, or churn.  [default: churn for predictions]", "WHAT", OTHER)
+        str | None,
+        option(
+            "What --rho limits: rho, the probability that two outputs differ, or churn, the share of predictions that "
+            "change (default: churn for predictions, else rho).",
+            "WHAT",
+            SURE,
+            basic=False,
+        ),
     ] = None
     loss: Annotated[
-        Any, option("Measures what a repair loses: module:fn, called fn(output, rows), in [0, 1] a row.", "FN", OTHER)
+        Any,
+        option(
+            "Measure what a repair loses by module:fn, which is called fn(output, rows) and returns a loss in [0, 1] "
+            "for each row (default: no loss is measured).",
+            "FN",
+        ),
     ] = None
-    with_: Annotated[str | None, option('Audit this repair alone, e.g. "rounded(width=0.2)".', "WRAPPER", OTHER)] = None
+    with_: Annotated[
+        str | None,
+        option(
+            'Audit this repair alone, e.g. "rounded(width=0.2)" (default: the repairs that fit the output).', "WRAPPER"
+        ),
+    ] = None
 
 
 class Repair(Question):

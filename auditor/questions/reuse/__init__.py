@@ -32,7 +32,7 @@ from auditor.questions.reuse.transcripts import (
     Transcript,
     bound_distance,
 )
-from auditor.request import SURE, WHAT, Options, Request, option
+from auditor.request import SURE, Options, Request, option
 from auditor.sources.datasets import Dataset
 from auditor.statistics.interval import sequence_upper
 from auditor.statistics.outward import at_least, at_most, between, exact, percent, sure
@@ -47,9 +47,12 @@ _METHOD = "how often a coupling differs, from above; how often one event does, f
 class ReuseOptions(Options, frozen=True, kw_only=True):
     """The options of a question about reuse."""
 
-    analyst: Annotated[Any, option("The analyst: module:fn, called fn(ask, rng).", "FN", WHAT)]
-    queries: Annotated[int, option("Maximum number of queries that the analyst asks.", "M", WHAT)]
-    rho: Annotated[float | None, option("The rho of each answer.  [default: claimed, or 0.1]", "R", SURE)] = None
+    analyst: Annotated[Any, option("The analyst: module:fn, called fn(ask, rng) (required).", "FN")]
+    queries: Annotated[int, option("Maximum number of queries that the analyst asks (required).", "M")]
+    rho: Annotated[
+        float | None,
+        option("The rho of each answer (default: what the subject claims, else 0.1).", "R", SURE),
+    ] = None
     fixed: Annotated[int, option("Number of trials, judged once at the end.", "N", SURE)] = TRIALS
 
 

@@ -22,7 +22,7 @@ class Format(msgspec.Struct, frozen=True):
     """
 
     name: str
-    words: str  # for --help
+    words: str  # for --help, where " to FILE" follows
     draw: Callable[[Sequence[Record], float, bool], bytes]
 
 
@@ -70,12 +70,12 @@ def _svg(records: Sequence[Record], confidence: float, single: bool) -> bytes:
 
 
 _EVERY = (
-    Format("json", "Write the record here", _json),
-    Format("code-quality", "Write a code-quality report for GitLab here", _code_quality),
-    Format("csv", "Write the counts of each value or source here", _csv),
-    Format("html", "Write a page for people here", _html),
-    Format("junit", "Write JUnit XML here", _junit),
-    Format("markdown", "Write a summary in markdown here", _markdown),
-    Format("svg", "Write a picture of what was measured here", _svg),
+    Format("json", "Write the record", _json),
+    Format("code-quality", "Write a code-quality report for GitLab", _code_quality),
+    Format("csv", "Write the counts of each value or source", _csv),
+    Format("html", "Write the report as a web page", _html),
+    Format("junit", "Write JUnit XML", _junit),
+    Format("markdown", "Write a summary in Markdown", _markdown),
+    Format("svg", "Write a picture of what was measured", _svg),
 )
 FORMATS: Mapping[str, Format] = {one.name: one for one in _EVERY}
