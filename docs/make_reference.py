@@ -69,9 +69,7 @@ def options_of(command: click.Command) -> dict[str, list[tuple[str, str]]]:
     found: dict[str, list[tuple[str, str]]] = {}
     for param in command.get_params(context):
         if isinstance(param, click.Option):
-            is_hidden, param.hidden = param.hidden, False
-            shown = param.get_help_record(context)
-            param.hidden = is_hidden
+            shown = param.get_help_record(context)  # None of an option that the command refuses
             panel = getattr(param, "panel", None)
             heading = next(iter(panel), None) if isinstance(panel, (list, tuple)) else panel
             if shown:
