@@ -23,7 +23,11 @@ EXIT_CODES = {"pass": 0, "fail": 1, "usage": 2, "inconclusive": 3, "error": 4, "
 
 
 class AuditorError(Exception):
-    """Base of all errors that users of this package meet."""
+    """Base of all errors that users of this package meet.
+
+    The message says what is wrong and what to do. `exit_code` is what a command ends with; `details` is the traceback
+    of the audited code, where that raised, and else "".
+    """
 
     exit_code = EXIT_CODES["error"]
     details = ""  # the traceback of foreign code, where that is what went wrong
@@ -100,7 +104,10 @@ class SampleError(AuditorError, ValueError):
 
 
 class UnknownTruth(AuditorError):
-    """The truth that an accuracy check needs is not known for this source: its runs are then not judged."""
+    """The truth that an accuracy check needs is not known for this source.
+
+    Raise it in the `accuracy` of a declaration: the runs on that source are then not judged, and the report says so.
+    """
 
 
 def in_words(error: BaseException) -> str:

@@ -75,12 +75,19 @@ def _extend(digest: bytes, step: bytes) -> bytes:
 
 
 class Randomness(Generator):
-    """The internal randomness r of one run: a numpy Generator with named, order-independent children."""
+    """The internal randomness r of one run: a numpy Generator with named, order-independent children.
+
+    Both runs of a pair have the same r. Draw from it as from any Generator, `r.random()`, `r.integers(6)`; give each
+    subroutine a child of its own, so that one that draws more in one run does not move the draws of the others.
+    """
 
     # No __init__: Generator.spawn() builds type(self)(bit_generator).
 
     def child(self, *names: Name) -> Randomness:
-        """Return the piece of r that belongs to `names`; child(a, b) is child(a).child(b)."""
+        """Return the generator that belongs to `names`, which are texts or integers; child(a, b) is child(a).child(b).
+
+        It depends on r and the names alone, not on what was drawn before, and is the same at every call.
+        """
         return from_key(key_of(self).child(*names))
 
     def __reduce__(self) -> tuple[type[Randomness], tuple[BitGenerator]]:  # type: ignore[override]

@@ -27,8 +27,12 @@ NAMES = {int: "integer", float: "number", str: "text", bool: "true or false", li
 
 
 def escaped(text: str) -> str:
-    """Return a text that Markdown shows as it is, also in a table."""
-    return re.sub(r"([\\`*_{}\[\]<>|#^~$])", r"\\\1", " ".join(text.split()))
+    """Return a text that Markdown shows as it is, also in a table, but for `code` between backquotes."""
+    parts = " ".join(text.split()).split("`")
+    if len(parts) % 2 == 0:
+        parts = ["\\`".join(parts)]
+    parts[::2] = [re.sub(r"([\\*_{}\[\]<>|#^~$])", r"\\\1", part) for part in parts[::2]]
+    return "`".join(part.replace("|", "\\|") if number % 2 else part for number, part in enumerate(parts))
 
 
 def table(head: str, rows: list[tuple[str, ...]]) -> str:
@@ -160,13 +164,9 @@ def record() -> str:
     parts = []
     for name, schema in record_schema()["$defs"].items():
         notes = comments_of(struct_of(name))
-        required = schema.get("required", ())
-        rows = [
-            (f"`{field}`", type_of(kind), "yes" if field in required else "", notes.get(field, ""))
-            for field, kind in schema["properties"].items()
-        ]
+        rows = [(f"`{one}`", type_of(kind), notes.get(one, "")) for one, kind in schema["properties"].items()]
         described = escaped(schema.get("description", ""))
-        parts.append(f"## {name}\n\n{described}\n\n{table('field, type, always there, what it is', rows)}")
+        parts.append(f"## {name}\n\n{described}\n\n{table('field, type, what it is', rows)}")
     return "\n".join(parts)
 
 
@@ -229,29 +229,44 @@ def comments_of(kind: type) -> dict[str, str]:
 
 
 def python() -> str:
-    """Return autodoc's directives for the public names."""
+    """Return autodoc's directives for the public names of auditor."""
     import auditor
+
+    return "\n\n".join(documented("auditor", auditor.__all__, "##")) + "\n"
+
+
+def repair() -> str:
+    """Return autodoc's directives for auditor.repair: the wrappers, then each mechanism below what its module says."""
     import auditor.repair
 
-    parts = ["## auditor", *documented("auditor", auditor.__all__)]
-    parts += ["## auditor.repair", *documented("auditor.repair", auditor.repair.__all__)]
+    homes: dict[str, list[str]] = {}
+    for name in auditor.repair.__all__:
+        homes.setdefault(resolve_name(f"auditor.repair:{name}").__module__, []).append(name)
+    mechanisms = {home: names for home, names in homes.items() if ".mechanisms." in home}
+    wrappers = [name for home, names in homes.items() if home not in mechanisms for name in names]
+    parts = ["## Wrappers", *documented("auditor.repair", wrappers)]
+    for home, names in sorted(mechanisms.items()):
+        parts.append(f"## Mechanism: {home.rpartition('.')[2]}")
+        parts.append(f"```{{eval-rst}}\n.. automodule:: {home}\n   :no-index:\n```")
+        parts += documented("auditor.repair", names)
     return "\n\n".join(parts) + "\n"
 
 
-def documented(module: str, names: list[str]) -> Iterator[str]:
+def documented(module: str, names: list[str], heading: str = "###") -> Iterator[str]:
     for name in sorted(names, key=str.lower):
         found = resolve_name(f"{module}:{name}")
-        kind = "exception" if isinstance(found, type) and issubclass(found, Exception) else "class"
-        kind = kind if isinstance(found, type) else "function"
-        options = "" if kind == "function" else "\n   :members:"
-        signature = "()" if hasattr(found, "__struct_fields__") else ""
-        yield f"### {name}\n\n```{{eval-rst}}\n.. auto{kind}:: {module}.{name}{signature}{options}\n```"
+        kind, options = "function", ""
+        if isinstance(found, type):
+            kind, options = ("exception", "") if issubclass(found, Exception) else ("class", "\n   :members:")
+        signature = "()" if hasattr(found, "__struct_fields__") else ""  # a struct's fields are on a page of their own
+        yield f"{heading} {name}\n\n```{{eval-rst}}\n.. auto{kind}:: {module}.{name}{signature}{options}\n```"
 
 
 def as_rst(lines: list[str]) -> list[str]:
     """Return a docstring, which is plain text with `code` in it, as reStructuredText.
 
-    What is indented after a blank line is code; elsewhere nothing is markup but backquotes.
+    What is indented after a blank line is code; elsewhere nothing is markup but backquotes. A guarantee, its proof and
+    its price are paragraphs of their own.
     """
     found: list[str] = []
     is_code = False
@@ -265,6 +280,8 @@ def as_rst(lines: list[str]) -> list[str]:
         if is_code:
             found.append(line)
             continue
+        if found and found[-1] and re.match("(Guarantee|Proof|Price|Sharp)[:,.]", line):
+            found.append("")
         parts = line.split("`")
         if len(parts) % 2 == 0:  # a backquote that is not closed on its line
             parts = [line.replace("`", "")]
@@ -292,6 +309,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "reference/keys": keys,
     "reference/python": python,
     "reference/record": record,
+    "reference/repair": repair,
 }
 
 if __name__ == "__main__":

@@ -48,8 +48,8 @@ def test_the_page_of_the_record_has_every_field_and_its_comment() -> None:
     page = made("record")()
     for field in Record.__struct_fields__:
         assert f"| `{field}` |" in page, field
-    assert "| `unit` | text |  | what the budget counts |" in page
-    assert "| `case` | [Case](#case) or null | yes | What was audited, of several cells the first; None where" in page
+    assert "| `unit` | text | what the budget counts |" in page
+    assert "| `case` | [Case](#case) or null | What was audited, of several cells the first; None where" in page
 
 
 def test_every_exit_code_is_explained() -> None:

@@ -159,58 +159,64 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """One question and its answer."""
+    """One question and its answer: what `audit` returns and `--json` writes.
 
-    schema: str = SCHEMA
+    Most used: `verdict` ("pass", "fail", "inconclusive" or "error"), `reason` (the verdict in a sentence), `pairs`,
+    `mismatches`, `rho` (with `estimate`, `low`, `high` and `confidence`), `target`, `findings`, `examples` (pairs that
+    differ, with the command that runs each again) and `cells` (a row for each source, input or size). `print(record)`
+    shows the report of the terminal; in a notebook a record shows itself as a page.
+    """
+
+    schema: str = SCHEMA  # the version of this format
     auditor_version: str
-    question: str
+    question: str  # what was asked: rho, churn, curve, explain, ...
     # What was audited, of several cells the first; None where nothing was loaded, or something has no digest.
     case: Case | None
-    subject: str
+    subject: str  # its target: module:fn, file.py:fn
     importable: bool  # whether another process can find the subject, its parameters, the source and the view
-    code_hash: str | None
-    theorem: str | None
-    note: str | None
+    code_hash: str | None  # a digest of the subject's code
+    theorem: str | None  # that the subject declares
+    note: str | None  # that the subject declares
     params: dict[str, Any]  # as given
     settings: dict[str, Any]  # with the defaults
-    source: str
-    sample_kind: str
-    size: int
+    source: str  # as it could be typed again
+    sample_kind: str  # "rows" or "counts"
+    size: int  # rows in a sample
     sample_scale: float | None  # size over the theorem's size; below 1 the theorem promises nothing
-    seed: int
-    view: str
+    seed: int  # from which all randomness was derived
+    view: str  # the part of the output that was compared
     probe: int | str | None  # what predictions were compared on, where it was not the default
     resample: str | None  # how samples were taken from a data set
-    randomness: str
+    randomness: str  # the type of r
     overridden: dict[str, tuple[Any, Any]]  # what was declared, what was used instead
     asked: dict[str, Any] = {}  # the options that were given, as they could be typed again; how it ran is no part of it
-    design: str
-    target: float | None
-    claimed: float | None
-    expect: str
-    confidence: float
-    budget: int
+    design: str  # "anytime" (stops early) or "fixed"
+    target: float | None  # the largest rho, or other measure, that is accepted
+    claimed: float | None  # by the subject's declaration
+    expect: str  # how it was to end: pass, fail, error or no worse
+    confidence: float  # of the verdict
+    budget: int  # the most trials that it may take
     first_budget: int | None = None  # that the gate was planned for, where an undecided audit was continued
     family: int = 1  # audits that were to pass together; a fail has spent its share of the error alone
     unit: str = "pairs"  # what the budget counts
-    verdict: str
-    reason: str
-    decided_by: str
-    error_spent: float
-    bound: Bound | None
-    measures: list[Measure]
+    verdict: str  # pass, fail, inconclusive or error
+    reason: str  # the verdict in a sentence
+    decided_by: str  # mismatches, churn, accuracy, budget, clock, interrupt, error, ...
+    error_spent: float  # the verdict is wrong with at most this probability
+    bound: Bound | None  # the limit that decided
+    measures: list[Measure]  # every number that was asked for, with its interval
     pairs: int | None = None  # where the question counts pairs, or strings
     mismatches: int | None = None
-    rho: RhoInterval | None = None
-    accuracy: Accuracy | None = None
-    cells: list[CellRow]
+    rho: RhoInterval | None = None  # its estimate and interval, where the question is about pairs
+    accuracy: Accuracy | None = None  # of single runs, where the subject declares how to judge them
+    cells: list[CellRow]  # a row for each source, input, value or size
     answer: Any  # the question's own part: {"question": NAME, ...}
-    preflight: Preflight | None
-    findings: list[Finding]
-    examples: list[Example]
+    preflight: Preflight | None  # what was looked at before anything was counted
+    findings: list[Finding]  # what is worth knowing besides the verdict
+    examples: list[Example]  # the first pairs that differ
     wobbles: Wobbles | None = None  # which elements of the outputs differ, where a question about pairs looked
-    cost: Cost
-    environment: dict[str, str]
+    cost: Cost  # runs and seconds
+    environment: dict[str, str]  # versions of Python, numpy, scipy and the platform
 
     @property
     def exit_code(self) -> int:
@@ -219,6 +225,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_as_expected(self) -> bool:
+        """True if the verdict is the one that was expected: "pass", unless a declaration or an entry says another."""
         if self.expect != NO_WORSE:
             return self.verdict == self.expect
         counted = self.pairs or any(cell.pairs for cell in self.cells)

@@ -27,19 +27,31 @@ from auditor.subjects.views.places import unmasked
 
 
 class Seam(Protocol):
-    """What an audit needs in order to integrate the randomness of `finish`; any object may have it."""
+    """What an audit needs in order to integrate the randomness of `finish`; any object may have it.
+
+    The object is a learner A(sample, r) = finish(core(sample, r.child("core")), r.child("finish")). `mismatch_is` is
+    "exact" if `mismatch` is the probability itself, and "upper" if it is an upper bound.
+    """
 
     mismatch_is: str
 
-    def core(self, sample: Any, r: Randomness, **params: Any) -> Any: ...
+    def core(self, sample: Any, r: Randomness, **params: Any) -> Any:
+        """Return what is computed from the sample."""
 
-    def finish(self, core: Any, r: Randomness) -> Any: ...
+    def finish(self, core: Any, r: Randomness) -> Any:
+        """Return the output that r makes of a core; it does not see the sample."""
 
-    def mismatch(self, first: Any, second: Any) -> float | None: ...
+    def mismatch(self, first: Any, second: Any) -> float | None:
+        """Return the probability over r that two cores finish differently; None where there is no formula."""
 
 
 class Repaired:
-    """A learner around another: a function A(sample, r), an estimator, or a target such as "file.py:fit"."""
+    """A learner around another: a function A(sample, r), an estimator, or a target such as "file.py:fit".
+
+    It is itself called as `repaired(sample, r)`, with a seed or a generator as r, and can be audited like any learner.
+    Where a wrapper has them, `claimed(...)` returns an upper bound on rho, and `sample_size(...)` the number of rows
+    that reaches a given rho.
+    """
 
     mismatch_is = "exact"
     wrapper = ""  # the name of the function that makes it, where that is not its class
@@ -71,6 +83,7 @@ class Repaired:
         return self.finish(self.core(sample, r.child("core"), **params), r.child("finish"))
 
     def core(self, sample: Any, r: Randomness, **params: Any) -> Any:
+        """Return what is computed from the sample, before shared randomness makes an output of it."""
         return self.core_of(self.run(sample, r, **params))
 
     def core_of(self, output: Any) -> Any:
@@ -89,6 +102,7 @@ class Repaired:
         return output if hasattr(output, "predict") else copied(output)
 
     def finish(self, core: Any, r: Randomness) -> Any:
+        """Return the output that r makes of a core; it does not see the sample."""
         return core
 
     def mismatch(self, first: Any, second: Any) -> float | None:

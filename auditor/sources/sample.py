@@ -36,7 +36,13 @@ Own = Generator | Callable[[], Generator]  # a sample's own randomness, or a fun
 
 
 class Sample(ABC):
-    """Fresh i.i.d. examples; the module's docstring says what may be done with them."""
+    """Fresh i.i.d. examples, each of which can be used once: as rows, or as counts over a finite support.
+
+    A subject whose parameter is annotated as `auditor.Sample` is given one. `take(n)` gives the next n examples,
+    independent of all earlier ones. `map`, `medians`, `common_prefixes` and `thin` turn all remaining examples into
+    others and use them up. `counts`, `mean` and `sum` look at the examples, which can then be looked at again, but not
+    taken or turned into others. `Sample.of(rows)` makes one outside of an audit.
+    """
 
     def __init__(self, size: int) -> None:
         self._left = size

@@ -209,7 +209,11 @@ def code_of(value: object) -> bytes:
 
 
 def fingerprint(value: object) -> str:
-    """Return a short name of the canonical form: the same in every process, different for different values."""
+    """Return a short name of a value, 32 hexadecimal digits: the same in every process and on every machine.
+
+    Two values have the same name if an audit counts them as the same output, and different ones otherwise (but for
+    collisions of a 128-bit hash). NotComparable if the value holds something that cannot be compared.
+    """
     return _name_again(value) if type(value) in _NUMBERS else _name(value)
 
 

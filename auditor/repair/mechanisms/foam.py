@@ -53,7 +53,10 @@ _TOGETHER = 1 << 20  # combinations of a point and a stage that are looked at to
 
 
 def block_size(d: int) -> int:
-    """Return how many stages are drawn together: independently of the points, so that all have the same stage t."""
+    """Return how many stages are drawn together in d dimensions.
+
+    It does not depend on the points, so that stage t is the same for all of them.
+    """
     return 1 << min(max(d, 4), 13)
 
 
@@ -133,6 +136,6 @@ def in_droplets(x: Reals, z: Reals, heights: Reals) -> tuple[Indices, Indices]:
 
 
 def foam_mismatch(first: Numbers, second: Numbers, width: Numbers = 1.0) -> float:
-    """Return an upper bound on the probability that two vectors are rounded apart."""
+    """Return an upper bound, sqrt(8 pi) |first - second|_2 / width, on the probability that foams part two vectors."""
     with np.errstate(over="ignore"):
         return min(1.0, RATE * float(np.linalg.norm(parted(first, second) / width)))

@@ -65,7 +65,11 @@ def gumbels(r: Randomness, names: Iterable[Hashable]) -> Reals:
 
 
 def choose(scores: Scores, strength: float, r: Randomness, *, top: int = 1) -> tuple[Any, ...]:
-    """Return the names of the `top` largest noisy scores, the largest first."""
+    """Return the names of the `top` largest noisy scores, the largest first.
+
+    `scores` maps names to scores; the noisy score is strength * score + a Gumbel number that r draws for the name. The
+    larger `strength`, the better the choice, and the more often two runs choose apart.
+    """
     names = [*scores]
     noisy = strengths(scores, strength) + gumbels(r, names)
     if top == 1:
@@ -107,7 +111,10 @@ def numbers(scores: Scores) -> Reals:
 
 
 def choice_mismatch(first: Scores, second: Scores, strength: float) -> float:
-    """Return 1 - J; a candidate that one run does not have is never chosen there."""
+    """Return the exact probability over r that `choose` picks different names by two dicts of scores, 1 - J.
+
+    A candidate that one run does not have is never chosen there.
+    """
     known = [dict(zip(scores, strengths(scores, strength), strict=True)) for scores in (first, second)]
     names = [*{**first, **second}]
     return float(law_mismatch(*([one.get(name, -math.inf) for name in names] for one in known)))
@@ -144,7 +151,7 @@ def _sum_before(x: Reals) -> Reals:
 
 
 def top_mismatch(first: Scores, second: Scores, strength: float, top: int) -> float:
-    """Return an upper bound on the probability that the two sets of the top k differ."""
+    """Return an upper bound on the probability over r that the `top` names by two dicts of scores differ, as sets."""
     mine, theirs = ({name: score for name, score in side.items() if score > -math.inf} for side in (first, second))
     if mine.keys() != theirs.keys():
         return 1.0

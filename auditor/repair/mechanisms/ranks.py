@@ -80,7 +80,11 @@ def rank_tails(n: int, k: int, p: float, slack: float) -> tuple[float, float]:
 
 
 def rank_mismatch(n: int, k: int, *, p: float, slack: float, cell: float, step: float = 0.0) -> float:
-    """Return an upper bound on the probability that a grid parts two of them; `cell` and `step` as in the module."""
+    """Return an upper bound on the probability that a grid parts the k-th smallest of n scores in two runs.
+
+    `p`, `slack`, `cell` and `step` are those of the module: the share that the rank stands for, how far around it the
+    density is known, and that density times the width of a cell and times the step between scores.
+    """
     if not 1 <= k <= n:
         return 0.0  # the threshold is infinite, or none of the scores
     return min(1.0, (rank_spread(n, k) + step / 2) / cell + 2 * sum(rank_tails(n, k, p, slack)))

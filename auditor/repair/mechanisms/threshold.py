@@ -50,7 +50,7 @@ def random_threshold(r: Generator, low: float, high: float) -> float:
 
 
 def threshold_mismatch(x: Numbers, y: Numbers, low: float, high: float) -> npt.NDArray[np.float64]:
-    """Return Pr over the threshold that two numbers are decided apart, number by number."""
+    """Return the probability that a threshold, uniform in [low, high], decides x and y apart, number by number."""
     x, y = without_nan(x), without_nan(y)
     if not (low < high and high - low < math.inf):
         raise ValueError(f"low={low!r} and high={high!r} must be the ends of a finite interval, e.g. 0.0 and 1.0")
@@ -59,12 +59,15 @@ def threshold_mismatch(x: Numbers, y: Numbers, low: float, high: float) -> npt.N
 
 
 def heavy_values(values: Any, shares: Any, threshold: float) -> Any:
-    """Return the values whose share is at least the threshold, in their order."""
+    """Return the values whose share is at least the threshold, in their order; both are arrays of one length."""
     return values[without_nan(shares) >= threshold]
 
 
 def heavy_mismatch(first: Shares, second: Shares, low: float, high: float) -> float:
-    """Return Pr over the threshold that the sets differ; what is not listed has a share of 0."""
+    """Return the probability that two sets of heavy values differ, with the threshold uniform in [low, high].
+
+    `first` and `second` map values to their shares in two runs; what is not listed has a share of 0.
+    """
     names = [*{**first, **second}]
     mine, theirs = (without_nan([side.get(name, 0.0) for name in names]) for side in (first, second))
     return stretch(np.minimum(mine, theirs), np.maximum(mine, theirs), low, high)
@@ -78,7 +81,10 @@ def first_heavy(shares: Shares, threshold: float, r: Randomness) -> Any:
 
 
 def first_heavy_mismatch(first: Shares, second: Shares, low: float, high: float) -> float:
-    """Return Pr over the threshold and the order that the first heavy values differ."""
+    """Return the probability that `first_heavy` differs in two runs, over r's order and a threshold in [low, high].
+
+    `first` and `second` map values to their shares in two runs; what is not listed has a share of 0.
+    """
     names = [*{**first, **second}]
     listed = (without_nan([side.get(name, 0.0) for name in names]) for side in (first, second))
     mine, theirs = (np.clip(side, low, high) for side in listed)
