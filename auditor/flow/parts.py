@@ -59,12 +59,12 @@ class Command(msgspec.Struct, frozen=True):
 
 
 class Bar(msgspec.Struct, frozen=True):
-    """The range that is left open for a share, its estimate (`centre`), and the target."""
+    """The range that is left open for a share, its estimate (`centre`), and the target, if there is one."""
 
     low: float
     high: float
     centre: float
-    target: float
+    target: float | None
     verdict: str
 
 

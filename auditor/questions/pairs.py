@@ -115,6 +115,13 @@ class PairsInquiry(OneCell):
         return self.plan.gates == "churn"
 
     def add(self, cell: int, trial: Trial) -> bool:
+        self.count(cell, trial)
+        if self.plan.design == "anytime":
+            self.decided = is_decided(self.plan, self.gate, self.tally, self.mean)
+        return self.decided
+
+    def count(self, cell: int, trial: Trial) -> None:
+        """Count a pair, its churn, and the elements of its outputs that differ."""
         differs = trial.difference is not None
         if differs:
             with_example(self.examples, cell, trial, EXAMPLES)
@@ -128,9 +135,6 @@ class PairsInquiry(OneCell):
         if trial.payload is not None:
             self.elements.append(trial.payload)
         self.tally = self.tally.plus(differs=differs, accurate=trial.accurate)
-        if self.plan.design == "anytime":
-            self.decided = is_decided(self.plan, self.gate, self.tally, self.mean)
-        return self.decided
 
     def claim(self) -> str:
         return "the mean churn" if self.is_of_churn else self.plan.gates
@@ -257,6 +261,14 @@ def settle_counted(cell: Cell, options: PairsOptions, gates: str) -> PairsInquir
     return PairsInquiry(replace(cell, watched=WATCHED), make_pairs_plan(cell, options, gates=gates))
 
 
+def check_has_churn(cell: Cell) -> None:
+    """UsageError if the view has no prediction for each probe point."""
+    if not cell.view.may_have_rows:
+        raise UsageError(
+            f"--measure churn counts predictions, and the view here is {cell.view.name}: use --view predict"
+        )
+
+
 class Rho(CellQuestion):
     """Is rho, the probability that two runs on fresh samples differ, at most the target?"""
 
@@ -306,8 +318,5 @@ class ChurnQuestion(CellQuestion):
     again = staticmethod(show_pair)
 
     def settle(self, cell: Cell, options: PairsOptions) -> PairsInquiry:
-        if not cell.view.may_have_rows:
-            raise UsageError(
-                f"--measure churn counts predictions, and the view here is {cell.view.name}: use --view predict"
-            )
+        check_has_churn(cell)
         return settle_counted(cell, options, self.name)

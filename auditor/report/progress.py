@@ -106,7 +106,8 @@ class Watching:
         plan = self._plan
         times = (plan.runs * count * seconds_a_run for count in (plan.least_trials, plan.budget))
         least, most = (duration(time if self._seconds is None else min(time, self._seconds)) for time in times)
-        span = f"about {least}" if least == most else f"{least} or more for a pass, {most} at most"
+        ending = "" if plan.target is None else " for a pass"
+        span = f"about {least}" if least == most else f"{least} or more{ending}, {most} at most"
         self.notice(f"one run takes {duration(seconds_a_run)}: {span}{self._besides}")
         if self._console.is_terminal:
             self._bar.start()

@@ -124,7 +124,8 @@ def _bar(part: Bar, width: int, *, ascii_only: bool) -> Group:
         return min(cells - 1, int(p / top * cells))
 
     line = Text(left, style="dim")
-    target, centre = at(part.target), at(part.centre) if part.centre > 0 else -1
+    target = -1 if part.target is None else at(part.target)
+    centre = at(part.centre) if part.centre > 0 else -1
     for i in range(cells):
         inside = at(part.low) <= i <= at(min(part.high, top)) if part.high > 0 else False
         if i == target:
@@ -133,7 +134,8 @@ def _bar(part: Bar, width: int, *, ascii_only: bool) -> Group:
             drawn = seen if i == centre else left_open if inside else rest
             line.append(drawn, style="dim" if drawn == rest else STYLES.get(part.verdict, ""))
     line.append(right, style="dim")
-    label, key = f"target {exact(part.target)}", f"   {seen} seen  {left_open} left open"
+    label = "" if part.target is None else f"target {exact(part.target)}"
+    key = f"   {seen} seen  {left_open} left open"
     before = max(0, min(len(left) + target - len(label) // 2, width - len(label)))
     below = Text(" " * before + label, style="bold")
     if before + len(label) + len(key) <= width:

@@ -91,7 +91,7 @@ def describe(record: Record, *, verbose: bool = False) -> Iterator[Part]:
     report = make_report(record, verbose=verbose)
     yield from (report.title, report.reason)
     if report.is_survey:
-        yield from (*report.found, report.facts)
+        yield from (*(bar for bar in report.bars if bar.target is None), *report.found, report.facts)
     else:
         yield from (*report.bars, report.facts, *report.found, *report.cells)
     yield from (*report.evidence, *report.scope)

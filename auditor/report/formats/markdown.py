@@ -62,7 +62,7 @@ def markdown_of(parts: Iterable[Part]) -> Iterator[str]:
     rows: list[Sequence[str]] = []
     for part in parts:
         if isinstance(part, Bar):
-            rows.append(("target", exact(part.target)))
+            rows += [] if part.target is None else [("target", exact(part.target))]
         elif isinstance(part, Facts):
             rows += [(_cell(name), _known(texts)) for name, *texts in part.rows]
         else:

@@ -192,7 +192,8 @@ def _bars(part: Bars) -> tuple[list[tuple[str, str, str, Markup]], Markup]:
     rows = []
     for name, bar in part.rows:
         low, high = at_least(bar.low, beside=bar.target), at_most(bar.high, beside=bar.target)
-        words = f"seen {bar.centre:.3g}; may be {low} to {high}; target {exact(bar.target)}"
+        words = f"seen {bar.centre:.3g}; may be {low} to {high}"
+        words += "" if bar.target is None else f"; target {exact(bar.target)}"
         rows.append((shortened(name, _NAME), words, bar.verdict, _markup(strip(bar, top, f"{name}: {words}"))))
     return rows, _markup(ruler(top, targets.pop() if len(targets) == 1 else None))
 

@@ -102,7 +102,8 @@ def _picture(record: Record, report: Report) -> Iterator[Piece]:
     charts = charts_of(record, report)
     bars = from_question(record, "bars") or (() if charts or report.is_survey else bars_of(record, report))
     if bars:
-        yield Bars(f"where {measure_name(record)} may be, against the target", bars)
+        against = "" if record.target is None else ", against the target"
+        yield Bars(f"where {measure_name(record)} may be{against}", bars)
     yield from charts
     yield from (part for part in report.found if not isinstance(part, Chart))
     yield from report.cells

@@ -111,5 +111,5 @@ def _heights(chart: Chart) -> Iterator[float]:
 
 def top_of(bars: Sequence[Bar]) -> float:
     """Return where the line below bars ends: a little beyond all that was seen or asked about."""
-    ends = (max(1.6 * bar.target, bar.high if bar.high < 1 else bar.low, bar.centre) for bar in bars)
+    ends = (max(1.6 * (bar.target or 0.0), bar.high if bar.high < 1 else bar.low, bar.centre) for bar in bars)
     return min(1.0, 1.25 * max(ends, default=0.8)) or 1.0

@@ -260,7 +260,7 @@ def _corner(corner: tuple[float, float], frame: _Frame) -> Iterator[str]:
 
 
 def draw_bars(title: str, bars: Sequence[tuple[str, Bar]]) -> bytes:
-    """Draw shares from 0 to 1, a row each with its name: the range left open, and the target as a line."""
+    """Draw shares from 0 to 1, a row each with its name: the range left open, and the target, if any, as a line."""
     row, width = 22, 360
     names = [shortened(name, _NAME) for name, _ in bars]
     left = max(100.0, *(width_of(name) + 26 for name in names))
@@ -272,11 +272,14 @@ def draw_bars(title: str, bars: Sequence[tuple[str, Bar]]) -> bytes:
     legend_colours: dict[str, str] = {}
     for index, (name, (_, bar)) in enumerate(zip(names, bars, strict=True)):
         y, (colour, words) = 44 + row * index, _VERDICTS.get(bar.verdict, _OPEN)
+        if bar.target is None:
+            colour, words = _MEASURED[0], "measured"
         legend_colours[words] = colour
-        target = left + bar.target * width
         drawn.append(PlacedText(left - 10, y + 12, name, "end"))
         drawn.append(box(left + bar.low * width, y + 3, max(1.0, (bar.high - bar.low) * width), 11, colour))
-        drawn.append(line((target, y), (target, y + 17), "#000000", width=2))
+        if bar.target is not None:
+            target = left + bar.target * width
+            drawn.append(line((target, y), (target, y + 17), "#000000", width=2))
     y = bottom + 40
     drawn.append(_BEGIN)
     for words, colour in legend_colours.items():
@@ -285,10 +288,11 @@ def draw_bars(title: str, bars: Sequence[tuple[str, Bar]]) -> bytes:
             PlacedText(left + _SIGN, y, f"where it may be: {words}", fill=DARK),
         ]
         y += LINE
-    drawn += [
-        line((left + 10, y - 11), (left + 10, y + 3), "#000000", width=2),
-        PlacedText(left + _SIGN, y, "the target"),
-    ]
+    if any(bar.target is not None for _, bar in bars):
+        drawn += [
+            line((left + 10, y - 11), (left + 10, y + 3), "#000000", width=2),
+            PlacedText(left + _SIGN, y, "the target"),
+        ]
     drawn.append(_END)
     return document(title, drawn, y + 14, at=12, width=left + width + 40)
 
@@ -303,7 +307,7 @@ def strip(bar: Bar, top: float, label: str) -> str:
         f'<rect class="ground" x="{_INSET:g}%" y="7" width="{100 - 2 * _INSET:g}%" height="8"/>',
         f'<rect class="open" x="{left:.2f}%" y="4" width="{max(0.4, right - left):.2f}%" height="14"/>',
         *([_upright("seen", _at(bar.centre, top), 4, 18)] if bar.centre > 0 else []),
-        _upright("target", _at(bar.target, top), 0, 22),
+        *([_upright("target", _at(bar.target, top), 0, 22)] if bar.target is not None else []),
     ]
     return f'<svg class="strip" height="22" role="img" aria-label="{safe(label)}">{"".join(drawn)}</svg>'
 
