@@ -48,6 +48,13 @@ QUESTIONS: dict[str, tuple[str, str, Any, dict[str, Any]]] = {
         {"loss": "algorithms.known_answers:misses", "rho": 0.3},
     ),
     "curve": ("curve", FIRST_BIT, "bernoulli({p})", {"vary": "p=0.1,0.5", "size": 1, "pairs": 128, "worst": True}),
+    "estimate": ("estimate", FIRST_BIT, "bernoulli(0.2)", {"size": 1, "half_width": 0.15}),
+    "estimate of churn": (
+        "estimate",
+        f"{PREDICTED}:fit",
+        f"{PREDICTED}:uniform",
+        {"size": 40, "view": "predict", "measure": "churn", "probe": 20, "half_width": 0.15, "pairs": 40},
+    ),
     "price": ("price", f"{SUBJECTS}/priced.py:is_above", None, {"rho": 0.2, "pairs": 240}),
     "explain": ("explain", FIRST_BIT, "bernoulli(0.3)", {"size": 2, "rho": 0.3, "pairs": 16}),
     "compare": ("compare", FIRST_BIT, "bernoulli(0.3)", {"size": 20, "old": "algorithms.controls:constant"}),

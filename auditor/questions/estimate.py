@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import msgspec
 from msgspec.structs import replace
@@ -38,9 +38,8 @@ HALF_WIDTH = 0.05  # by default
 class EstimateOptions(Options, frozen=True, kw_only=True):
     """The options of estimate."""
 
-    half_width: Annotated[
-        float, option("Stop once the interval is at most twice this wide (default: 0.05).", "W", SURE)
-    ] = HALF_WIDTH
+    half_width: Annotated[float, option("Stop once the interval is at most twice this wide.", "W", SURE)] = HALF_WIDTH
+    confidence: Annotated[float, option("Confidence of the interval.", "C", SURE)] = 0.95
     pairs: Annotated[
         int | None, option("Maximum number of pairs (default: as many as are always enough).", "MAX", SURE)
     ] = None
@@ -186,9 +185,6 @@ class EstimateInquiry(PairsInquiry):
         )
         return replace(PairsInquiry.answer(self), fields=fields)
 
-    def settings(self) -> dict[str, Any]:
-        return {"measure": self.plan.gates, "half_width": self.plan.half_width}
-
     def _forecast(self) -> float | None:
         """Return how many more pairs it takes if they go on as they did; None if the budget ends first."""
         plan, done, k = self.plan, self.tally.pairs, self.tally.mismatches
@@ -235,7 +231,7 @@ class Estimate(Question):
         cell = make_cell(self.name, subject, request.source, options)
         if plan.gates == "churn":
             check_has_churn(cell)
-        return EstimateInquiry(replace(cell, watched=WATCHED), plan)
+        return EstimateInquiry(replace(cell, watched=WATCHED, name="the declared source"), plan)
 
     def title(self, record: Record) -> str:
         return f"ESTIMATE  {record.subject}"

@@ -547,7 +547,7 @@ COMMANDS = cli.list_commands(click.Context(cli))
 
 def test_questions_that_check_does_not_ask_are_commands_of_their_own() -> None:
     ours = {"check", "compare", "gate", "history", "list", "page", "plan", "replay", "theorems"}
-    assert set(COMMANDS) == ours | {"curve", "explain", "hunt", "price", "repair", "reuse"}
+    assert set(COMMANDS) == ours | {"curve", "estimate", "explain", "hunt", "price", "repair", "reuse"}
 
 
 @pytest.mark.parametrize("command", [(), *((name,) for name in sorted(COMMANDS))], ids=" ".join)
@@ -615,7 +615,7 @@ def test_commands_stand_under_headings(call: Auditor) -> None:
     assert {*re.findall(r"^│ ([a-z]+) ", out, re.MULTILINE)} == {*COMMANDS}
 
 
-@pytest.mark.parametrize("command", ["curve", "price", "reuse"])
+@pytest.mark.parametrize("command", ["curve", "estimate", "price", "reuse"])
 def test_a_question_runs_in_every_way(call: Auditor, command: str) -> None:
     _, out, _ = call(command, "--help-all")
     for option in ("--jobs", "--timeout", "--memory", "--on-error", "--ledger", "--resume", "--cluster", "--replay"):

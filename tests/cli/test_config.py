@@ -189,17 +189,24 @@ source = "learners_of_gate.py:rows"
 question = "curve"
 vary = { size = [2, 4] }
 pairs = 200
+
+[[tool.auditor.subject]]
+target = "learners_of_gate.py:shaky"
+source = "learners_of_gate.py:rows"
+size = 3
+question = "estimate"
+half_width = 0.2
 """
 
 
 def test_a_gate_asks_every_question(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / "pyproject.toml").write_text(EVERY)
     assert run(["gate", "--json", "all.json"]) == 0
-    assert "5 of 5 as expected" in capsys.readouterr().out
+    assert "6 of 6 as expected" in capsys.readouterr().out
     records = json.loads((project / "all.json").read_text())
-    assert [record["question"] for record in records] == ["rho", "nu", "list_size", "rho", "curve"]
-    assert [len(record["cells"]) for record in records] == [2, 1, 1, 3, 2]
-    assert [record["error_spent"] for record in records[:4]] == pytest.approx([0.01] * 4)
+    assert [record["question"] for record in records] == ["rho", "nu", "list_size", "rho", "curve", "estimate"]
+    assert [len(record["cells"]) for record in records] == [2, 1, 1, 3, 2, 1]
+    assert [record["error_spent"] for record in records[:4]] == pytest.approx([0.05 / 6] * 4)
     assert records[0]["cost"]["limits"] == {"jobs": 1, "timeout": 60}
     assert run(["gate", "--jobs", "2", "--json", "two.json"]) == 0
     again = json.loads((project / "two.json").read_text())

@@ -39,6 +39,7 @@ ASKED = {
     "nu of inputs": f'check again_mine:scaled {ON} --inputs "x=[1, 2]" --eta 0.1 --nu 0.1',
     "curve": "curve again_mine:first --source again_mine:rows --vary size=3,5 --pairs 200",
     "worst of a curve": f"curve again_mine:scaled {ON} --vary x=1,2 --worst --pairs 400",
+    "estimate": f"estimate again_mine:first {ON} --half-width 0.2",
     "price": "price again_mine:first --source again_mine:rows --pairs 3000",
     "reuse": f"reuse again_mine:answer {ON} --analyst again_mine:twice --queries 2 --fixed 60",
 }

@@ -257,6 +257,7 @@ def _combined() -> Iterator[Bad]:
 _NEEDED = {
     "check": ("mine:fine",),
     "curve": ("mine:has_k", "--vary", "size=5,6"),
+    "estimate": ("mine:fine",),
     "price": ("mine:fine",),
     "reuse": ("mine:answer", "--analyst", "mine:analyst", "--queries", "3"),
     "replay": ("good.json", "--pair", "0"),

@@ -124,6 +124,7 @@ def test_after_its_end_no_further_cell_is_looked_at() -> None:
         ("loss", "algorithms.known_answers:memoriser", {"loss": "algorithms.known_answers:misses", "rho": 0.3}),
         ("curve", FIRST_BIT, {"source": "bernoulli({p})", "vary": "p=0.1,0.5", "size": 1, "pairs": 200, "worst": True}),
         ("price", PRICED, {"rho": 0.2, "pairs": 600}),
+        ("estimate", FIRST_BIT, {"source": "bernoulli(0.2)", "size": 1, "half_width": 0.1}),
         (
             "reuse",
             "algorithms.data_reuse:rstat_answer",

@@ -268,6 +268,17 @@ def of_churn(cell: int, index: int) -> Trial:
     return Trial(index, APART if churn else None, None, 0.0, churn)
 
 
+PREDICTIONS = {"subject": predicted.fit, "source": predicted.uniform, "view": "predict", "made": of_churn}
+ESTIMATE: Cases = {
+    "of_nothing": {"made": differing(0)},
+    "of_all": {"made": differing(1)},
+    "of_some": {"made": differing(8)},
+    "is_too_short": {"made": differing(3), "pairs": 60},
+    "is_stopped": {"made": differing(3), "stop": 9},
+    "of_one": {"made": differing(0), "stop": 1},
+    "of_churn": {**PREDICTIONS, "measure": "churn"},
+    "of_predictions": {**PREDICTIONS, "half_width": 0.2},
+}
 CHURN: Cases = {
     "passes": {"rho": 0.3},
     "fails": {"rho": 0.02},
@@ -442,6 +453,7 @@ NOTHING: Cases = {  # what is known before the first trial
     "curve": {"question": "curve", "vary": "q=0,1"},
     "curve_of_sizes": {"question": "curve", "vary": "size=1,10,100", "size": None, "worst": True},
     "price": {"question": "price", "size": None},
+    "estimate": {"question": "estimate"},
     "reuse": {"subject": answers, "question": "reuse", "analyst": asks_twice, "queries": 2, "rho": 0.1},
     "compare": {"question": "compare", "old": row},
     "hunt": {"subject": hunted.majority, **HUNT_OF},
@@ -457,6 +469,7 @@ GROUPS: dict[str, tuple[dict[str, Any], Cases]] = {  # what all of a group are a
     "price": ({"question": "price"}, PRICE),
     "reuse": ({"subject": answers, **COIN_OF, "question": "reuse"}, REUSE),
     "compare": ({"subject": plain, **COIN_OF, "question": "compare", "old": first_bit}, COMPARE),
+    "estimate": ({"subject": plain, **COIN_OF, "question": "estimate"}, ESTIMATE),
     "churn": (
         {
             "subject": predicted.fit,
@@ -495,6 +508,7 @@ ENDED: Cases = {
     "price": {"source": COIN, "question": "price", "rho": 0.2},
     "compare": {**COIN_OF, "question": "compare", "old": first_bit},
     "hunt": {**HUNT_OF, "size": 3, "pairs": 300},
+    "estimate": {**COIN_OF, "question": "estimate"},
 }
 
 

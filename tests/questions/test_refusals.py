@@ -37,6 +37,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "list_size": {"size": 5, "list_size": 2, "eta": 0.2},
     "curve": {"vary": "size=5,6"},
     "price": {},
+    "estimate": {"size": 5},
     "compare": {"size": 5, "old": plain},
     "loss": {"size": 5, "loss": no_loss, "delta": 0.05},
     "reuse": {"subject": answers, "size": 5, "analyst": asks, "queries": 5, "rho": 0.02},
@@ -63,6 +64,7 @@ COUNTS = [
     ("list_size", "fixed", 1, 1000),
     ("curve", "pairs", 128, 2000),
     ("price", "pairs", 1, 20_000),
+    ("estimate", "pairs", 1, 1000),
     ("compare", "pairs", 1, 2000),
     ("loss", "pairs", 1, 1000),
     ("reuse", "queries", 2, 10),
@@ -95,6 +97,8 @@ SHARES = [
     ("compare", "margin", (1.0, -0.1, True, "1"), "[0, 1)"),
     ("loss", "delta", (0.0, 1.0, True), "(0, 1)"),
     ("price", "rho", (0.0, 1.0), "(0, 1)"),
+    ("estimate", "half_width", (0.0, 0.5, -0.1, True, "1"), "(0, 0.5)"),
+    ("estimate", "confidence", (0.0, 1.0, True), "(0, 1)"),
     ("reuse", "rho", (0.0, 1.0), "(0, 1)"),
 ]
 
@@ -131,6 +135,9 @@ BUDGETS: list[tuple[str, dict[str, Any], str, int, int | None]] = [
     ("price", {}, "pairs", 236, 20_000),
     ("curve", {}, "pairs", 128, 2000),
     ("reuse", {}, "fixed", 45, 400),
+    ("estimate", {}, "pairs", 43, 1278),
+    ("estimate", {"half_width": 0.02}, "pairs", 109, 8513),
+    ("estimate", {"confidence": 0.99}, "pairs", 59, 1611),
 ]
 
 

@@ -55,6 +55,7 @@ def _asked() -> Iterator[Record]:
     yield requests.ask("list_size", "constant", "norm", list_size=2, eta=0.2)
     yield requests.ask("curve", shaky, "norm", vary={"size": [1, 2]}, pairs=128)
     yield requests.ask("price", "constant", "norm", pairs=300)
+    yield requests.ask("estimate", shaky, "norm", size=1, half_width=0.2)
     yield requests.ask("explain", shaky, "norm", size=1)
     yield requests.ask("repair", shaky, "norm", size=10, rho=0.3)
     yield requests.ask("compare", shaky, "norm", old="constant", size=1, pairs=300)

@@ -214,6 +214,7 @@ def test_every_command_that_asks_takes_html(tmp_path: Path, command: Command) ->
     asked = {
         "check": (*what, "--size", "5"),
         "curve": (*what, "--vary", "size=5:6:lin2", "--pairs", "128"),
+        "estimate": (*what, "--size", "5"),
         "gate": (),
         "theorems": ("--only", "rstat", "--reports", "r"),
     }

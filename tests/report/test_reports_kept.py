@@ -43,6 +43,7 @@ COMMANDS = {
     "arms": ["check", *WHAT[:1], "--inputs", f"name=[{NASTY!r}, 'b']", "--pairs", "40"],
     "curve": ["curve", *WHAT[:1], "--vary", "name=[/b],[red]b", "--pairs", "128"],
     "price": ["price", *WHAT, "--pairs", "300"],
+    "estimate": ["estimate", *WHAT, "--half-width", "0.2"],
     "reuse": [
         *("reuse", "nasty.py:answers", "--analyst", "nasty.py:analyst", "--queries", "2"),
         *("--source", "nasty.py:rows", "--size", "4", "--fixed", "40"),
@@ -68,7 +69,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_no_name_is_markup(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A bracket that is lost, a closing tag that ends the command, an emoji, a colour: none of it is ours to obey."""
     files = {"json": "r.json", "junit": "r.xml", "markdown": "r.md", "csv": "r.csv"}
-    if name in ("strings", "curve", "gate"):  # which have a picture
+    if name in ("strings", "curve", "estimate", "gate"):  # which have a picture
         files["svg"] = "r.svg"
     code = run([*COMMANDS[name], *(word for kind, file in files.items() for word in (f"--{kind}", file))])
     said = capsys.readouterr()
