@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _START = 60.0  # seconds that a second process may take to start and to load
 _SLOWER = 20  # times what a run takes here
 _SHOWN = 200  # characters of what it raised
+_SERVES = "AUDITOR_SECOND_PROCESS"  # in the environment of a second process, and of all that it starts
 _PAIR_0 = dumps({"ask": "run", "index": 0, "after": True}).encode()
 SWITCHED_OFF = "skipped: switched off"  # what `compare` says where the user wants none
 learnt: set[str] = set()  # libraries that a second process had to load: the next ones find them loaded
@@ -46,6 +47,9 @@ class SecondProcess:
         self._trouble = ""
         if not wanted:
             self._trouble = SWITCHED_OFF.removeprefix("skipped: ")
+            return
+        if _SERVES in os.environ:  # a module that audits when it is imported would start one after the other
+            self._trouble = "it is audited in a second process"
             return
         try:
             head, packed = _messages(cell, memory)
@@ -182,10 +186,10 @@ def libraries() -> set[str]:
 
 
 def settle_in(head: dict[str, Any]) -> None:
-    """Where the asking process is: its folder, path and environment, but for the hash seed."""
+    """Go to where the asking process is: its folder, path and environment, but for the hash seed."""
     seed = os.environ["PYTHONHASHSEED"]
     os.environ.clear()
-    os.environ.update({**head["environment"], "PYTHONHASHSEED": seed})
+    os.environ.update({**head["environment"], "PYTHONHASHSEED": seed, _SERVES: "1"})
     sys.path[:] = head["path"]
     found_by_files(head["files"])
     os.chdir(head["folder"])

@@ -78,6 +78,17 @@ def test_switched_off_it_is_not_started_and_that_is_said(monkeypatch: pytest.Mon
     assert told.message == "skipped: switched off; what only another process or another hash seed shows goes unnoticed"
 
 
+def test_a_module_that_audits_when_it_is_imported_starts_no_chain_of_processes(tmp_path: Path) -> None:
+    (tmp_path / "audits.py").write_text(
+        "import auditor\n"
+        "def one(sample, r): return 1\n"
+        "record = auditor.audit(one, 'uniform', size=3)\n"
+        "with open('told', 'a') as file: print(record.preflight.second_process, file=file)\n"
+    )
+    subprocess.run([sys.executable, "-c", "import audits"], cwd=tmp_path, check=True, timeout=50)
+    assert (tmp_path / "told").read_text().splitlines() == ["skipped: it is audited in a second process", "same"]
+
+
 def test_several_sources_say_once_that_it_is_switched_off() -> None:
     record = auditor.audit(lambda sample, r: 42, ["uniform", "norm"], size=3, second_process=False)
     assert [one.kind for one in record.findings].count("second-process") == 1
