@@ -216,12 +216,12 @@ def _members(value: object) -> list[str] | None:
         chosen = [part for _, part in value.level.parts]
     elif isinstance(value, np.ndarray) and value.ndim == 1 and value.size <= _LONG:
         chosen = np.flatnonzero(value).tolist() if value.dtype.kind == "b" else _as_choice(value.tolist())
-    elif isinstance(value, (list, tuple)) and len(value) <= _LONG:
-        chosen = _as_choice(value)
+    elif isinstance(value, (list, tuple)):
+        chosen = _as_choice(value[:_CHOSEN])
     if chosen is None or not all(isinstance(level_of(one), bytes) for one in chosen[:_CHOSEN]):
         return None
-    words = sorted(describe(one, _VALUE) for one in chosen[:_CHOSEN])
-    return words if len(chosen) <= _CHOSEN and sum(map(len, words)) <= _CHOSEN else None
+    words = sorted(describe(one, _VALUE) for one in chosen[:_CHOSEN])  # so many different ones have more characters
+    return words if sum(map(len, words)) <= _CHOSEN else None
 
 
 def _as_choice(items: Sequence[object]) -> Sequence[object] | None:

@@ -422,6 +422,16 @@ def a_record(**fields: Any) -> record.Record:
     return replace(audited(), **fields)
 
 
+def test_what_a_record_leaves_out_is_what_is_usual() -> None:
+    document = audited().to_dict()
+    del document["family"], document["unit"], document["first_budget"]
+    found = record.as_record(document)
+    assert (found.family, found.unit, found.first_budget) == (1, "pairs", None)
+    row = record.CellRow(name="a", question="rho", source="norm", size=1, seed=0, confidence=0.95)
+    assert (row.pairs, row.mismatches, row.low, row.high, row.seconds) == (0, 0, 0, 1, 0)
+    assert record.Example(7, None, record.Difference("", "", "")).cell == 0
+
+
 def test_what_is_expected_and_what_is_returned() -> None:
     codes = {"pass": 0, "fail": 1, "inconclusive": 3, "error": 4}
     base = a_record()

@@ -104,11 +104,20 @@ def test_all_differences_are_found_in_a_fixed_order_whoever_is_left() -> None:
 def test_what_cannot_be_compared_is_never_passed_over() -> None:
     """Neither behind a difference that is found before it, nor where both sides are the same object."""
     function = [lambda: 0]
-    for left, right in (([1, function], [2, function]), ({"a": 1, "f": function}, 3), (function, function)):
+    for left, right in (
+        *(([1, function], [2, function]), ({"a": 1, "f": function}, 3), (function, function)),
+        ([[1], function], [[2], function]),
+    ):
         for one, other in ((left, right), (right, left)):
             for ask in (same, first_difference):
                 with pytest.raises(NotComparable, match="<lambda>"):
                     ask(one, other)
+
+
+def test_beyond_500_places_shared_parts_are_only_counted() -> None:
+    found = [*differences([[1] * 10] * 60, [[2] * 10] * 60)]
+    assert [place.size for place in found] == [1] * 510 + [10] * 9
+    assert [place.again for place in found] == [False] * 510 + [True] * 9
 
 
 def test_large_collections_and_shared_parts_are_compared_at_once() -> None:

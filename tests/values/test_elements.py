@@ -108,6 +108,8 @@ def test_of_numbers_and_texts_the_same_is_told_whichever_class_they_have(pair: t
         (set(range(1000)), None),  # too many to be told
         ({*range(100, 366), "a"[:0]}, ["''"] + [str(i) for i in range(100, 366)]),  # 800 characters
         ({*range(100, 366), "a"}, None),  # 801
+        (np.arange(10_000) < 2, ["0", "1"]),
+        (np.arange(10_001) < 2, None),
     ],
 )
 def test_a_choice_is_told_by_its_members(output: Any, members: list[str] | None) -> None:
@@ -124,6 +126,7 @@ def test_all_places_of_one_array_are_kept_as_bits_and_the_first_are_described() 
     assert bits.tolist() == [0] * 500 + [1] * 500
     assert len(found.places) == LISTED
     assert [one.path for one in found.places[:2]] == ["[500]", "[501]"]
+    assert [len(account(np.zeros(n), np.ones(n)).bits) for n in (4096, 4097)] == [1024, 0]
 
 
 @pytest.mark.parametrize(
@@ -134,6 +137,7 @@ def test_all_places_of_one_array_are_kept_as_bits_and_the_first_are_described() 
         ([0, 0, 1, 1], [0, 1, 1, 0], False),
         ([0, 0, 1, 1], [1, 1, 1, 1], False),
         ([0] * 10 + [1] * 10, [1] * 10 + [0] * 9 + [1], True),  # all rows but one
+        ([0] * 10 + [1] * 10, [1] * 10 + [0] * 8 + [1] * 2, True),  # 9 in 10
         ([0] * 10 + [1] * 10, [1] * 10 + [0] * 7 + [1] * 3, False),
         ([0] * 10 + [1] * 10, [0] * 10 + [1] * 9 + [0], False),  # no name has changed
         ([0, 1], [1, 0], False),  # as many labels as rows: numbers, more likely
@@ -177,6 +181,11 @@ def test_however_large_outputs_are_what_is_told_is_small(make: Any) -> None:
     assert len(msgspec.json.encode(found)) <= 6000
 
 
+def test_places_have_1500_characters_and_the_one_that_passes_them() -> None:
+    left, right = ({f"{i:03}": 10**digits for i in range(40)} for digits in (20, 21))  # 50 characters a place
+    assert [len(account(left, right | {"000": last}).places) for last in (10**21, 10**22)] == [31, 30]
+
+
 def test_what_is_nested_too_deeply_is_told_as_a_whole() -> None:
     left: Any = 1.0
     right: Any = 2.0
@@ -213,6 +222,8 @@ def test_numbers_within_a_tolerance_are_no_difference(left: Any, right: Any, pat
         (Point(0.5, 1.0), True, "Point(x=0.5, y=1.0)"),
         ("x" * 78, True, repr("x" * 78)),
         ("x" * 79, True, "'" + "x" * 60 + "... (81 characters)"),
+        ("x" * 10_000, True, "'" + "x" * 57 + "... (10002 characters)"),
+        ("x" * 10_001, True, ""),
         (np.zeros(1 << 17), True, ""),
         (np.zeros((1 << 17) + 1), False, ""),
         ([0] * 10_000, True, ""),
@@ -227,6 +238,11 @@ def test_large_outputs_are_neither_named_nor_shown(output: Any, is_named: bool, 
 def test_the_gap_of_an_array_is_the_lower_median_of_its_elements() -> None:
     assert account(np.array([1.0, 2.0, 3.0, 0.0]), np.array([2.0, 4.0, 6.0, 4.0])).gap == 2.0
     assert account(np.array([1, 2, 3], "u1"), np.array([0, 0, 0])).gap == 2
+    assert account({"a": 1, "b": 2}, {"a": 4, "b": 3}).gap == 1
+    assert [account({"k" * n: 1}, {"k" * n: 2}).places[0].path for n in (76, 77)] == [
+        f"['{'k' * 76}']",
+        f"['{'k' * 75}...",
+    ]
     assert account(np.array([1.0, 2.0]), np.array([np.nan, np.inf])).gap is None
 
 
