@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 from learners import predicted
+from rich.console import Console
 from support.requests import DIFFERS, ask, carried_out, inquiry_of, timeless
 
 from auditor.errors import BadValue, UsageError
 from auditor.flow.run import Silent
 from auditor.questions.estimate import share_text
+from auditor.report.formats.markdown import markdown
+from auditor.report.page.records import page_of
+from auditor.report.pictures.svg import picture
+from auditor.report.progress import Watching
 from auditor.statistics.interval import MeanEvidence, two_sided
+from auditor.statistics.outward import at_least, at_most
 from auditor.statistics.width import always_enough, fewest_pairs, next_look
 from auditor.trials.trial import Trial
 
@@ -244,3 +251,26 @@ def test_the_forecast_is_what_it_takes_if_pairs_go_on_as_they_did() -> None:
     for index in range(10):
         short.add(0, Trial(index, DIFFERS if index % 2 else None, None, 0.0))
     assert short.outlook().forecast is None
+
+
+def test_its_pictures_have_no_target() -> None:
+    record = ask("estimate", FIRST_BIT, "bernoulli(0.2)", size=1, half_width=0.2)
+    svg, page = picture(record).decode(), page_of(record)
+    assert "where it may be: measured" in svg
+    assert "the target" not in svg
+    low, high = (rounded(limit) for rounded, limit in ((at_least, record.rho.low), (at_most, record.rho.high)))
+    assert f"seen {record.rho.estimate:.3g}; may be {low} to {high}<" in page
+    assert 'class="target"' not in page
+    assert "against the target" not in page
+    assert "against the target" in page_of(ask("rho", FIRST_BIT, "bernoulli(0.2)", size=1))
+    assert "| target |" not in markdown([record], 0.95)
+    assert "seen" in str(record)
+    assert "target" not in str(record)
+
+
+def test_the_time_that_it_may_take_speaks_of_no_pass() -> None:
+    file = io.StringIO()
+    with Watching(Console(file=file, width=200)) as watch:
+        watch.planned(asked(half_width=0.05, confidence=0.95))
+        watch.timed(0.5)
+    assert file.getvalue().rstrip().endswith("one run takes 500 ms: 43 s or more, 21 min at most")
