@@ -123,6 +123,12 @@ def test_how_many_pairs_it_takes(half_width: float, confidence: float) -> None:
     assert always_enough(wanted, confidence, enough - 1) is None
 
 
+def test_an_interval_that_is_exactly_as_wide_as_asked_is_narrow_enough() -> None:
+    inquiry = asked(half_width=limits(20, 0)[1] / 2)
+    assert inquiry.plan.least_trials == 20
+    assert [inquiry.add(0, Trial(index, None, None, 0.0)) for index in range(20)] == [False] * 19 + [True]
+
+
 def test_when_it_looks_next() -> None:
     assert [next_look(10, width, 0.2) for width in (0.4, 0.21, 0.2001, 0.1)] == [20, 11, 11, 11]
     assert [next_look(100, width, 0.2) for width in (0.4, 0.21, 0.2001)] == [200, 105, 101]
