@@ -23,6 +23,12 @@ from typing import Any
 import rich_click as click
 
 ROOT = Path(__file__).parents[1]
+WORDS = {
+    "[tool.auditor]": "These hold for all audits of the file. An entry may override what says how to run.",
+    "[[tool.auditor.subject]]": "One for each audit. Besides `target`, `source`, `question`, `expect`, `reason` and "
+    "`margin` it has the options of [`check`](commands/check.md), with `_` in place of `-`; if it has a `question`, "
+    "those of that [command](commands.md).",
+}
 NAMES = {int: "integer", float: "number", str: "text", bool: "true or false", list: "list"}
 
 
@@ -112,12 +118,18 @@ def write(page: Path, text: str) -> None:
 
 
 def list_of_commands() -> str:
-    rows = [
-        (f"[`{name}`](commands/{name}.md)", escaped(next(iter(help_of(command)[0]), "")))
-        for name, command in commands().items()
-    ]
-    toctree = "\n".join(f"commands/{name}" for name in commands())
-    return f"{table('command, what it does', rows)}\n```{{toctree}}\n:hidden:\n\n{toctree}\n```\n"
+    """Return the tables of commands, below the headings that --help has, and the tree of their pages."""
+    from auditor.cli.command_line import cli
+
+    every = commands()
+    panels = {panel.name: [name for name in panel.commands or () if name in every] for panel in cli.panels}
+    others = {*every} - {name for names in panels.values() for name in names}
+    tables = []
+    for heading, names in {**panels, "Others": sorted(others)}.items():
+        rows = [(f"[`{name}`](commands/{name}.md)", escaped(help_of(every[name])[0][0])) for name in names]
+        tables += [f"## {heading}\n\n{table('command, what it does', rows)}"] if rows else []
+    toctree = "\n".join(f"commands/{name}" for name in every)
+    return "\n".join(tables) + f"\n```{{toctree}}\n:hidden:\n\n{toctree}\n```\n"
 
 
 def exit_codes() -> str:
@@ -131,14 +143,24 @@ def exit_codes() -> str:
 
 
 def keys() -> str:
-    """Return the table of the keys of an entry, in the order of the options of `check`."""
-    from auditor.cli.config import OWN
+    """Return the tables of the keys that hold for all audits, and of those of an entry, both in the order of groups."""
+    from auditor.cli.config import OWN, common_keys
     from auditor.flow.question import check_table
+
+    own = {**OWN, **{name: one for name, one in check_table().items() if one.group and name != "confidence"}}
+    parts = []
+    for heading, every in {"[tool.auditor]": common_keys(), "[[tool.auditor.subject]]": own}.items():
+        parts.append(
+            f"## {escaped(heading)}\n\n{WORDS[heading]}\n\n{table('key, value, what it says', rows_of(every))}"
+        )
+    return "\n".join(parts)
+
+
+def rows_of(every: Mapping[str, Any]) -> list[tuple[str, ...]]:
     from auditor.request import GROUPS
 
-    every = [*OWN.values(), *(one for one in check_table().values() if one.group and one.name != "confidence")]
-    rows = [(f"`{one.key}`", kinds(one), escaped(one.words)) for group in GROUPS for one in every if one.group == group]
-    return table("key, value, what it says", rows)
+    of_group = {group: [one for one in every.values() if one.group == group] for group in GROUPS}
+    return [(f"`{one.key}`", kinds(one), escaped(one.words)) for ones in of_group.values() for one in ones]
 
 
 def kinds(one: Any) -> str:

@@ -10,6 +10,7 @@ import pytest
 import rich_click as click
 
 from auditor.cli.command_line import cli
+from auditor.cli.config import OWN, common_keys
 from auditor.engine.worker_process import Hung
 from auditor.errors import EXIT_CODES
 from auditor.flow.question import check_table
@@ -36,12 +37,14 @@ def test_the_page_of_a_command_has_all_its_options(name: str) -> None:
     assert f"commands/{name}.md" in made("list_of_commands")()
 
 
-def test_the_table_of_keys_is_that_of_the_options() -> None:
-    keys = re.findall(r"^\| `(\w+)` \|", made("keys")(), flags=re.MULTILINE)
-    ours = ["target", "source", "question", "expect", "reason", "margin"]
-    assert sorted(keys) == sorted(
-        ours + [one.key for one in check_table().values() if one.group and one.name != "confidence"]
-    )
+def test_the_tables_of_keys_are_those_of_the_options() -> None:
+    common, entry = made("keys")().split("subject")[0], made("keys")().split("subject", 1)[1]
+    options = [one.key for one in check_table().values() if one.group and one.name != "confidence"]
+    for page, known in (
+        (common, [one.key for one in common_keys().values()]),
+        (entry, [*OWN, *options]),
+    ):
+        assert sorted(re.findall(r"^\| `(\w+)` \|", page, flags=re.MULTILINE)) == sorted(known)
 
 
 def test_the_page_of_the_record_has_every_field_and_its_comment() -> None:

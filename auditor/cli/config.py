@@ -128,12 +128,16 @@ def _auditor_table(document: dict[str, Any]) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _common(tables: Mapping[str, Any], mistakes: list[str]) -> dict[str, Any]:
-    """Return the options that hold for all audits: the confidence, the seed, the baseline, and how to run."""
+def common_keys() -> dict[str, Listed]:
+    """Return what [tool.auditor] may hold for all audits: the confidence, the seed, the baseline, and how to run."""
     known = {name: one for name, one in listed(Options).items() if one.group == RUN or name in ("confidence", "seed")}
-    known |= {one.name: one for one in (_BASELINE, _MARGIN)}
+    return known | {one.name: one for one in (_BASELINE, _MARGIN)}
+
+
+def _common(tables: Mapping[str, Any], mistakes: list[str]) -> dict[str, Any]:
+    """Return what [tool.auditor] holds for all audits, by the names of options."""
     given = {as_name(key): value for key, value in tables.items() if key != "subject"}
-    found = [*_wrong(given, known, ("subject",))]
+    found = [*_wrong(given, common_keys(), ("subject",))]
     checks: dict[str, Callable[[Any], object]] = {
         _WHOLE: lambda value: time_of({_WHOLE: value}),
         "confidence": check_confidence,
