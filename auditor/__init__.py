@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from auditor.cli.assertion import assert_reproducible as assert_reproducible
     from auditor.errors import AuditorError as AuditorError
     from auditor.errors import UnknownTruth as UnknownTruth
+    from auditor.flow.asking import ask as ask
+    from auditor.flow.asking import audit as audit
     from auditor.flow.record import Record as Record
-    from auditor.flow.run import ask as ask
-    from auditor.flow.run import audit as audit
     from auditor.questions.one_pair import replay as replay
     from auditor.randomness import Randomness as Randomness
     from auditor.sources.sample import Sample as Sample
@@ -37,9 +37,9 @@ _HOMES = {
     "Record": "auditor.flow.record",
     "Sample": "auditor.sources.sample",
     "UnknownTruth": "auditor.errors",
-    "ask": "auditor.flow.run",
+    "ask": "auditor.flow.asking",
     "assert_reproducible": "auditor.cli.assertion",
-    "audit": "auditor.flow.run",
+    "audit": "auditor.flow.asking",
     "composed": "auditor.subjects.subject",
     "fingerprint": "auditor.values",
     "replay": "auditor.questions.one_pair",

@@ -28,13 +28,23 @@ _WORDS: dict[Any, tuple[type, str]] = {
 }
 
 
-def option(words: str, metavar: str | None = None, group: str | None = WHAT, *, basic: bool = True) -> msgspec.Meta:
+def option(
+    words: str,
+    metavar: str | None = None,
+    group: str | None = WHAT,
+    *,
+    basic: bool = True,
+    python: str | None = None,
+) -> msgspec.Meta:
     """Return what a person reads about an option: its help, the name of its value, and the heading it stands below.
 
     `--help` shows the basic ones, those that most people need, and `--help-all` shows all. The help is a sentence that
-    names the default, unless the option is a flag or the field itself has the default, which is then added.
+    names the default, unless the option is a flag or the field itself has the default, which is then added. `python` is
+    the help of the keyword in Python, where it differs. After a change of any of these, `python docs/make_keywords.py`
+    brings the types and docstrings of Python up to date.
     """
-    return msgspec.Meta(description=words, extra={"metavar": metavar, "group": group, "basic": basic})
+    extra = {"metavar": metavar, "group": group, "basic": basic, "python": python or words}
+    return msgspec.Meta(description=words, extra=extra)
 
 
 RHO = option("The mismatch probability that you accept (default: what the subject claims, else 0.1).", "R", SURE)
@@ -55,6 +65,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             "Number of rows in a sample, e.g. 1000 or 1e6 (default: what the subject declares, or what the data set "
             "has).",
             "M",
+            python="Number of rows in a sample (default: what the subject declares, or what the data set has).",
         ),
     ] = None
     sample: Annotated[
@@ -68,7 +79,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     params: Annotated[
         dict[str, Any],
-        option("Set a parameter of the subject (default: the subject's own value). May be given several times.", "K=V"),
+        option(
+            "Set a parameter of the subject (default: the subject's own value). May be given several times.",
+            "K=V",
+            python='Parameters of the subject, by name, e.g. {"tau": 0.1} (default: the subject\'s own values).',
+        ),
     ] = {}
     view: Annotated[
         Any,
@@ -76,6 +91,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             "The part of the output that is compared: round(3), predict, partition, support, attr(x)|sign (default: "
             "what the subject declares; predictions for an estimator; else all of it).",
             "SPEC",
+            python='The part of the output that is compared: "round(3)", "predict", "partition", "support", '
+            '"attr(x)|sign", or a function of the output, or of the output and the probe (default: what the subject '
+            "declares; predictions for an estimator; else all of it).",
         ),
     ] = None
     atol: Annotated[
@@ -115,7 +133,12 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = None
     accept_overlap: Annotated[
-        bool, option("With --resample subsample: accept a verdict on samples that share rows.", basic=False)
+        bool,
+        option(
+            "With --resample subsample: accept a verdict on samples that share rows.",
+            basic=False,
+            python='With resample="subsample": accept a verdict on samples that share rows.',
+        ),
     ] = False
     randomness: Annotated[
         str | None,
@@ -129,7 +152,12 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     confidence: Annotated[float, option("Confidence of the verdict.", "C", SURE)] = 0.95
     jobs: Annotated[
         int | None,
-        option("Number of worker processes (default: chosen from the time one run takes).", "N", RUN),
+        option(
+            "Number of worker processes (default: chosen from the time one run takes).",
+            "N",
+            RUN,
+            python="Number of worker processes (default: 1); None chooses it from the time one run takes.",
+        ),
     ] = None
     timeout: Annotated[
         float | None,
@@ -176,10 +204,26 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     for_: Annotated[
         float | str | None,
-        option("Start no new run after this time: 90s, 5m, 1h (default: no limit).", "DURATION", RUN, basic=False),
+        option(
+            "Start no new run after this time: 90s, 5m, 1h (default: no limit).",
+            "DURATION",
+            RUN,
+            basic=False,
+            python='Start no new run after this time: a number of seconds, "5m" or "1h" (default: no limit).',
+        ),
     ] = None
     second_process: Annotated[
-        bool, option("Run pair 0 once more in a second process, with another hash seed.", None, None)
+        bool,
+        option(
+            "Run pair 0 once more in a second process, with another hash seed.",
+            None,
+            None,
+            python="Run pair 0 once more in a second process, with another hash seed and its runs in the other order "
+            "(default: True). False saves that process, and gives up noticing hidden state that only another process "
+            "or another hash seed shows: the order of a set, hash(), what earlier runs left behind, files that a run "
+            "writes for a later one. A ledger then does not know which files the runs read. The record says that it "
+            "was skipped.",
+        ),
     ] = True
 
 
@@ -199,6 +243,8 @@ class OverCells(Options, frozen=True, kw_only=True):
             "(default: none).",
             "SPEC",
             basic=False,
+            python='Audit several inputs x, of which the worst counts: [3, 5], or {"n": range(9)} for another name '
+            "(default: none).",
         ),
     ] = None
     private: Annotated[
@@ -240,6 +286,7 @@ class Listed(msgspec.Struct, frozen=True):
     metavar: str | None
     group: str | None
     basic: bool = True  # --help shows it
+    python: str = ""  # its words for Python
 
     @property
     def flag(self) -> str:
@@ -280,11 +327,12 @@ def _listed(one: msgspec.structs.FieldInfo) -> Listed:
     shown = tuple(one for one in kinds if one is not type(None))
     default = one.default_factory() if one.default_factory is not msgspec.NODEFAULT else one.default
     default = None if default is msgspec.NODEFAULT else default
-    words = meta.description or ""
-    if words and "(default: " not in words and not isinstance(default, (bool, dict, type(None))):
-        words = f"{words.removesuffix('.')} (default: {default})."
+    words = [meta.description or "", extra.get("python", meta.description or "")]
+    for place, text in enumerate(words):
+        if text and "(default: " not in text and not isinstance(default, (bool, dict, type(None))):
+            words[place] = f"{text.removesuffix('.')} (default: {default})."
     basic = bool(extra.get("basic", True))
-    return Listed(one.name, shown, default, words, extra.get("metavar"), extra.get("group"), basic)
+    return Listed(one.name, shown, default, words[0], extra.get("metavar"), extra.get("group"), basic, words[1])
 
 
 def check_known(given: Iterable[str], known: Collection[str], asked: str) -> None:

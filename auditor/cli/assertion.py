@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from auditor.errors import AuditorError, chain_of, in_words
-from auditor.flow.record import Record
-from auditor.flow.run import audit
+from auditor.flow.asking import audit
 from auditor.process.escape import visible
 from auditor.report.terminal import as_text
 
+if TYPE_CHECKING:
+    from typing import Unpack
 
-def assert_reproducible(subject: str | Callable[..., Any], source: object = None, **keywords: Any) -> Record:
-    """Audit, and raise AssertionError with the report as its message unless it passes; an undecided audit raises."""
+    from auditor.flow.keywords import AuditKeywords
+    from auditor.flow.record import Record
+    from auditor.subjects.estimators import Learner
+
+
+def assert_reproducible(subject: Learner, source: object = None, **keywords: Unpack[AuditKeywords]) -> Record:
+    """Audit a learner, and raise AssertionError with the report as its message unless the verdict is a pass.
+
+        auditor.assert_reproducible(fit, "norm(0, 1)", size=1000, rho=0.1)
+
+    Subject, source and keywords are those of `auditor.audit`, and so is the record that is returned. An audit that
+    stays inconclusive is no pass, and raises.
+    """
     try:
         record = audit(subject, source, **keywords)
     except AuditorError as error:  # pytest prints what it says, and it may quote the learner

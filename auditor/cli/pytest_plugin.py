@@ -196,7 +196,7 @@ class AuditItem(pytest.Item):
         self.add_report_section("call", "auditor", visible(record.reason))
 
     def _audit(self) -> Record:
-        from auditor.flow.run import audit
+        from auditor.flow.asking import audit
 
         options = self._options()
         _check_accepted(options)

@@ -25,7 +25,7 @@ from auditor.engine.engine import RUN_OPTIONS, Engine, RunOptions, Serial, make_
 from auditor.errors import AuditorError, BadValue, NotComparable, SubjectError, UsageError, as_ours, is_interrupt
 from auditor.flow.fitness import Fitness, constancy
 from auditor.flow.parts import Part
-from auditor.flow.question import Answer, Inquiry, Work, find_question, make_request
+from auditor.flow.question import Answer, Inquiry, Work, find_question
 from auditor.flow.record import Cost, Example, Finding, Preflight, Record, as_json, environment, to_json
 from auditor.flow.verdict import Verdict
 from auditor.lookup import importable_name
@@ -49,33 +49,6 @@ _OF_PLAN = ("design", "target", "confidence", "budget", "first_budget", "family"
 _OF_VERDICT = ("reason", "decided_by", "error_spent", "bound")
 _OF_ANSWER = ("measures", "pairs", "mismatches", "rho", "accuracy", "wobbles")
 _LONGEST = 200  # characters of what no JSON can hold
-
-
-def ask(question: str, subject: str | Callable[..., Any], source: object = None, **keywords: Any) -> Record:
-    """Ask a question by its name ("rho", "nu", "curve", ...); the keywords are the options of the command line.
-
-    `subject` is a function or a target such as "module:fn"; `source` a spec such as "bernoulli(0.5)", a function
-    fn(rng, size), a frozen scipy.stats distribution, rows, or a list of several of these; what is not given is taken
-    from the subject's declarations. `jobs` is 1 unless given (None: chosen from the time one run takes). Raises
-    UsageError where nothing can be run; a subject that fails on the way gives a record that says so.
-
-    Python alone has `second_process`. Pair 0 is run once more in a second process, with another hash seed and its runs
-    in the other order, unless it is False. That saves the process, and gives up noticing hidden state that only another
-    process or another hash seed shows: the order of a set, hash(), what earlier runs left behind, files that a run
-    writes for a later one. A ledger then does not know which files the runs read. The record says that it was skipped.
-    """
-    return answer(make_request(question, subject, source, {"jobs": 1, **keywords}))
-
-
-def audit(subject: str | Callable[..., Any], source: object = None, **keywords: Any) -> Record:
-    """Run A(sample, r) on pairs of fresh samples until it is known whether rho is at most `rho`; what `check` is.
-
-    Options of another question ask that one: eta and nu for (eta, nu)-reproducibility, list_size and eta for a list of
-    outputs, loss for generalisation, measure="churn" for the share of predictions that change; several sources, or
-    `inputs`, for the worst of them. All else is as in `ask`. `family` is how many audits are to pass together: each
-    then fails with its share of the error.
-    """
-    return answer(make_request(None, subject, source, {"jobs": 1, **keywords}))
 
 
 def answer(request: Request, watch: Watcher | None = None) -> Record:

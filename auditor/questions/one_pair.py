@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import takewhile
-from typing import Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import msgspec
 from msgspec.structs import replace
@@ -17,6 +17,12 @@ from auditor.process.limits import one_thread
 from auditor.trials.cell import make_bench
 from auditor.trials.trial import Bench
 from auditor.values import Difference, Tolerance, as_it_was, describe, settle, side_by_side
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from auditor.flow.keywords import ReplayKeywords
+    from auditor.subjects.estimators import Learner
 
 _SHORT, _LINES = 200, 6  # an output is shown whole up to so many characters, and with fewer lines
 _LISTED = 10  # elements that differ are shown
@@ -33,9 +39,15 @@ class Replayed(msgspec.Struct, frozen=True):
 
 
 def replay(
-    subject: str | Callable[..., Any], source: object = None, *, pair: int, cell: int = 0, **keywords: Any
+    subject: Learner, source: object = None, *, pair: int, cell: int = 0, **keywords: Unpack[ReplayKeywords]
 ) -> Replayed:
-    """Run one pair of an audit again; the keywords are those of `ask`. `cell` is its place where there are several."""
+    """Run one pair of an audit again, with the same samples and the same r, and return both outputs.
+
+        auditor.replay(fit, "norm(0, 1)", size=1000, pair=17).difference
+
+    `pair` is its number in the record. `cell` is the number of its source or input, where there are several. All else
+    is as it was given to `auditor.audit`; keywords of another question than rho or churn are refused.
+    """
     if not isinstance(pair, SupportsIndex) or operator.index(pair) < 0:
         raise BadValue("pair", pair, "must be the number of a pair, 0 or more")
     request = make_request("rho", subject, source, {"accept_overlap": True, **keywords})

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Concatenate, overload
 
 import numpy as np
 
@@ -16,13 +16,21 @@ from auditor.repair.mechanisms.grid import APART, grid_mismatch, has_cells, on_g
 from auditor.repair.mechanisms.gumbel import uniforms
 from auditor.repair.numbers_of import Apart, Reals, Widths, put_back, take_apart
 from auditor.repair.seam import Repaired, positive
-from auditor.subjects.estimators import Fit, predicts_numbers
+from auditor.subjects.estimators import Estimator, Fit, Learner, predicts_numbers
 from auditor.subjects.subject import load_subject
 from auditor.values import describe, same
 
 TILINGS = ("boxes", "foams")
 
 
+@overload
+def rounded(learner: Learner, width: Mapping[str, float], *, tiling: str = "boxes") -> Rounded: ...
+@overload
+def rounded(learner: Callable[Concatenate[Any, Any, ...], Any], width: float, *, tiling: str = "boxes") -> Rounded: ...
+@overload
+def rounded(learner: Estimator | type[Estimator], width: float, *, tiling: str = "boxes") -> RoundedPredictions: ...
+@overload
+def rounded(learner: Learner, width: float, *, tiling: str = "boxes") -> Rounded | RoundedPredictions: ...
 def rounded(learner: Any, width: Any, *, tiling: str = "boxes") -> Rounded | RoundedPredictions:
     """Return the learner with the numbers of its output rounded to a grid, each path with a random offset of its own.
 

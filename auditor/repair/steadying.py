@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import random
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from msgspec.structs import replace
@@ -22,7 +23,10 @@ from auditor.repair.mechanisms.keyed_draws import (
 from auditor.repair.mechanisms.own_frames import OwnCode
 from auditor.repair.seam import Repaired
 from auditor.sources.sample import RowSample, Sample
+from auditor.subjects.estimators import Learner
 from auditor.values import fingerprint
+
+G = TypeVar("G", bound=np.random.Generator | np.random.RandomState | random.Random)
 
 
 class _WithoutFinish(Repaired):
@@ -103,6 +107,12 @@ def _one_thread() -> Iterator[None]:
                 torch.set_num_threads(before)
 
 
+@overload
+def sites(learner: int) -> Randomness: ...
+@overload
+def sites(learner: G) -> G: ...
+@overload
+def sites(learner: Learner) -> Sited: ...
 def sites(learner: Any) -> Any:
     """Return the learner with an r whose draws belong to the place in the code that draws; inside a learner, such an r:
 

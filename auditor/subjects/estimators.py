@@ -10,8 +10,8 @@ import contextlib
 import copy
 import functools
 import inspect
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol
 
 import msgspec
 
@@ -31,6 +31,15 @@ _COLUMN_LISTS = ("categorical_features", "cat_features")  # parameters that may 
 def is_estimator(target: object) -> bool:
     """True for a class or an object with `fit`; not for a module or a function that has an attribute of that name."""
     return callable(getattr(target, "fit", None)) and not inspect.isroutine(target) and not inspect.ismodule(target)
+
+
+class Estimator(Protocol):
+    """What has `fit`, whatever that takes and returns."""
+
+    def fit(self, *arguments: Any, **named: Any) -> Any: ...
+
+
+Learner = str | Callable[..., Any] | Estimator  # a target, a function A(sample, r), or what has `fit`
 
 
 class Fit(msgspec.Struct, frozen=True):

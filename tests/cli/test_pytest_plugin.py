@@ -19,7 +19,7 @@ from support.records import assert_harmless
 from support.warm import Warm
 
 import auditor.report.terminal  # noqa: F401 - as above
-from auditor.flow.run import audit
+from auditor.flow.asking import audit
 
 pytest_plugins = ["pytester"]
 

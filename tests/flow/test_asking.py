@@ -11,7 +11,9 @@ from support.requests import timeless
 
 import auditor
 from auditor.errors import RENAMED, UsageError
-from auditor.flow.question import check_table, find_question
+from auditor.flow.keywords import AskKeywords, AuditKeywords, ReplayKeywords
+from auditor.flow.question import check_table, find_question, registered_questions
+from auditor.lookup import find_object
 from auditor.request import GROUPS
 
 Command = Callable[..., tuple[int, str, str]]
@@ -143,3 +145,22 @@ def test_an_old_name_of_an_option_gets_the_new_one(
         return  # which goes with --replay, and only the command line has that
     with pytest.raises(UsageError, match=rf"has no option '{old}' \(it is called {new} now\)"):
         auditor.audit(constant, draw, **{old: 1})
+
+
+def test_types_and_docstrings_of_keywords_are_those_of_the_options() -> None:
+    made_files = find_object(f"{Path(__file__).parents[2] / 'docs' / 'make_keywords.py'}:made_files")
+    for path, text in made_files().items():
+        assert path.read_text() == text, f"python docs/make_keywords.py writes {path}"
+
+
+def test_every_keyword_has_a_type_and_a_sentence() -> None:
+    """Whatever the script does that writes them."""
+    assert {*ReplayKeywords.__annotations__} == {*find_question("rho").Options.__struct_fields__}
+    assert {*AuditKeywords.__annotations__} == {*check_table()}
+    described = f"{auditor.audit.__doc__}{auditor.ask.__doc__}"
+    for point in registered_questions().values():
+        if point.value.startswith("auditor."):
+            for name in find_question(point.name).Options.__struct_fields__:
+                assert name in AskKeywords.__annotations__
+                assert f"\n    - `{name}`: " in described, name
+    assert "--" not in described, "an option as the command line has it"

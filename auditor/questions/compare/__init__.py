@@ -24,7 +24,13 @@ class CompareOptions(Options, frozen=True, kw_only=True):
     """The options of compare."""
 
     old: Annotated[
-        Any, option("The old version, if it is another target (default: OLD, or TARGET itself).", "TARGET", basic=False)
+        Any,
+        option(
+            "The old version, if it is another target (default: OLD, or TARGET itself).",
+            "TARGET",
+            basic=False,
+            python="The old version, if it is another target or function (default: the subject itself).",
+        ),
     ] = None
     against: Annotated[
         str | None,
@@ -37,6 +43,7 @@ class CompareOptions(Options, frozen=True, kw_only=True):
         option(
             "Set a parameter of the old version alone (default: that of the new one). May be given several times.",
             "K=V",
+            python="Parameters of the old version alone, by name (default: those of the new one).",
         ),
     ] = None
     old_python: Annotated[

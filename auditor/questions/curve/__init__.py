@@ -40,6 +40,8 @@ class CurveOptions(Options, frozen=True, kw_only=True):
         option(
             "What varies: size=100:1e6:log12, tau=0.05,0.1, or p=0.4:0.6:lin21 for {p} in --source (required).",
             "NAME=VALUES",
+            python='What varies, with its values: {"size": [100, 1000]}; or, as on the command line, '
+            '"size=100:1e6:log12", "tau=0.05,0.1", or "p=0.4:0.6:lin21" for {p} in the source (required).',
         ),
     ]
     worst: Annotated[bool, option("Search for the value with the largest rho, and confirm it on fresh pairs.")] = False
