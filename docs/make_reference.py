@@ -58,6 +58,13 @@ def commands() -> dict[str, click.Command]:
     return {name: command for name, command in found.items() if command is not None}
 
 
+def context_of(command: click.Command) -> click.Context:
+    """Return a context with the names that --help has on the command line: a command keeps those of its first one."""
+    from auditor.cli.command_line import cli
+
+    return click.Context(command, info_name=command.name, **cli.context_settings)
+
+
 def help_of(command: click.Command) -> tuple[list[str], str, str]:
     """Return the paragraphs of a command's help, its example, and what it says of exit codes."""
     example = codes = ""
@@ -75,7 +82,7 @@ def help_of(command: click.Command) -> tuple[list[str], str, str]:
 
 def options_of(command: click.Command) -> dict[str, list[tuple[str, str]]]:
     """Return (how it is typed, what it means) of every option, those that --help leaves out too, by its heading."""
-    context = click.Context(command, info_name=command.name)
+    context = context_of(command)
     found: dict[str, list[tuple[str, str]]] = {}
     for param in command.get_params(context):
         if isinstance(param, click.Option):
@@ -88,7 +95,7 @@ def options_of(command: click.Command) -> dict[str, list[tuple[str, str]]]:
 
 
 def command_page(name: str, command: click.Command) -> str:
-    context = click.Context(command, info_name=name)
+    context = context_of(command)
     usage = " ".join(["python -m auditor", name, *command.collect_usage_pieces(context)])
     paragraphs, example, codes = help_of(command)
     parts = [f"# {name}", *map(escaped, paragraphs), f"```console\n$ {usage}\n```"]

@@ -31,7 +31,7 @@ def test_the_page_of_a_command_has_all_its_options(name: str) -> None:
     assert command is not None
     page = made("command_page")(name, command)
     assert page.startswith(f"# {name}\n")
-    for param in command.get_params(click.Context(command)):
+    for param in command.get_params(made("context_of")(command)):
         for flag in param.opts if isinstance(param, click.Option) and not param.hidden else ():
             assert re.search(rf"`[^`]*{flag}\b", page), flag
     assert f"commands/{name}.md" in made("list_of_commands")()

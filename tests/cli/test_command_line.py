@@ -581,7 +581,7 @@ def test_help_shows_what_most_people_need_and_all_of_it_on_request(
     """Shells complete every option that --help-all shows."""
     command = cli.get_command(click.Context(cli), name)
     assert isinstance(command, TableCommand)
-    context = click.Context(command, info_name=name)
+    context = click.Context(command, info_name=name, **cli.context_settings)
     every = {one.opts[0]: one for one in command.get_params(context) if isinstance(one, click.Option)}
     shown = {flag for flag, one in every.items() if not one.hidden} | {"--help"}
     brief, full = (re.findall(r"^│ +(--[a-z-]+)", call(name, option)[1], re.MULTILINE) for option in _HELP)
