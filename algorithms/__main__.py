@@ -1,6 +1,6 @@
 """`python -m algorithms > docs/paper.md`: the map of the paper as a page.
 
-`python -m algorithms subjects > algorithms/subjects.json` writes the table by which `auditor` finds subjects by name.
+`python -m algorithms subjects > algorithms/subjects.json` writes the table by which `auditor` finds and lists subjects.
 """
 
 from __future__ import annotations
@@ -36,9 +36,14 @@ def page() -> str:
 
 
 def table() -> str:
-    """Return the names of all listed subjects with their targets, as JSON."""
-    found = {fn: f"{module}:{fn}" for module, fn in _declared()}
-    return json.dumps(dict(sorted(found.items())), indent=1) + "\n"
+    """Return the names of all listed subjects, with their targets and what `auditor list` shows of them, as JSON."""
+    from auditor.cli.commands.list_subjects import summary_of
+
+    targets = {fn: f"{module}:{fn}" for module, fn in _declared()}
+    rows = (
+        f" {json.dumps(name)}: {json.dumps({'target': at, **summary_of(at)})}" for name, at in sorted(targets.items())
+    )
+    return "{\n" + ",\n".join(rows) + "\n}\n"
 
 
 def _declared() -> Iterator[tuple[str, str]]:

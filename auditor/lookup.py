@@ -15,7 +15,7 @@ from hashlib import blake2b
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import MappingProxyType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from auditor.errors import AuditorError, SubjectError, UsageError, in_words, is_interrupt, suggestion
 from auditor.files import reason
@@ -28,9 +28,17 @@ if TYPE_CHECKING:
 SUBJECTS = "auditor.subjects"  # the entry-point group by which installed packages offer their subjects
 CHECK = ("rho", "churn", "loss", "nu", "list_size")  # the questions that the options of `check` choose from
 QUESTIONS = "auditor.questions"  # and that of questions
+SHOWN = ("theorem", "claimed", "size", "expect")  # what `list` shows of a subject
 
 _MOST_DOTS = 100  # in a module's name: Python imports what stands before each of them by recursion
 _files: dict[str, Path] = {}  # modules that were loaded from a file: their names lead nowhere
+
+
+class Offered(NamedTuple):
+    """A registered subject. `shown` is what `list` shows of it, where the table of its package says so."""
+
+    target: str
+    shown: Mapping[str, object] | None = None
 
 
 @contextmanager
@@ -179,25 +187,31 @@ def _changed(place: str) -> int:
 
 
 def registered_subjects(*, runs: bool = True) -> Mapping[str, str]:
-    """Return the target of every registered subject by its name; UsageError if two packages register one name.
+    """Return the target of every registered subject by its name; see `offered_subjects`."""
+    return {name: one.target for name, one in offered_subjects(runs=runs).items()}
+
+
+def offered_subjects(*, runs: bool = True) -> Mapping[str, Offered]:
+    """Return every registered subject by its name; UsageError if two packages register one name.
 
     An entry point names one subject, `name = "module:fn"`, or a package, `any = "package"`: then its subjects are those
     that the table beside its map has (`subjects.json`), or else those that it declares. To find these the package is
     imported, unless `runs` is False: then they are left out. A package that is broken is left out with a warning.
     """
-    found: dict[str, str] = {}
+    found: dict[str, Offered] = {}
     for point in registered(SUBJECTS).values():
-        offered = {point.name: point.value} if ":" in point.value else _offered(point.value, runs=runs)
-        for name, target in offered.items():
-            if found.setdefault(name, target) != target:
+        offered = {point.name: Offered(point.value)} if ":" in point.value else _offered(point.value, runs=runs)
+        for name, one in offered.items():
+            first = found.setdefault(name, one).target
+            if first != one.target:
                 raise UsageError(
-                    f"{name!r} is registered twice, as {found[name]} and as {target}: audit one of them by its target, "
+                    f"{name!r} is registered twice, as {first} and as {one.target}: audit one of them by its target, "
                     "or uninstall one of the two packages"
                 )
     return dict(sorted(found.items()))
 
 
-def _offered(package: str, *, runs: bool) -> Mapping[str, str]:
+def _offered(package: str, *, runs: bool) -> Mapping[str, Offered]:
     """Return the subjects of a registered package; none, with a warning, if it cannot be read."""
     check_own_algorithms(package)
     try:
@@ -213,17 +227,26 @@ def warn_of_package(package: str, why: str) -> None:
     print(f"warning: the subjects of the package {package!r} are left out: {visible(why)}", file=sys.stderr)
 
 
-def subjects_of_package(package: str, *, runs: bool = True) -> Mapping[str, str]:
-    """Return the subjects of a registered package, by name, from its table; without one, import it if that `runs`."""
+def subjects_of_package(package: str, *, runs: bool = True) -> Mapping[str, Offered]:
+    """Return the subjects of a registered package, by name, from its table; without one, import it if that `runs`.
+
+    A table has the target of each, or an object with its `target` and what `list` shows of it.
+    """
     spec = find_spec(package)
     folder = Path(spec.origin).parent if spec and spec.origin else None
     table = folder / "subjects.json" if folder else None
     if table is None or not table.is_file():
-        return {one.rpartition(":")[2]: one for one in declared_targets(package, listed=True)} if runs else {}
+        targets = declared_targets(package, listed=True) if runs else ()
+        return {target.rpartition(":")[2]: Offered(target) for target in targets}
     try:
         read = json.loads(table.read_text(encoding="utf-8"))
-        return {str(name): str(target) for name, target in read.items()}
-    except (OSError, ValueError, AttributeError, RecursionError) as error:
+        return {
+            str(name): Offered(str(one["target"]), one if one.keys() >= {*SHOWN} else None)
+            if isinstance(one, dict)
+            else Offered(str(one))
+            for name, one in read.items()
+        }
+    except (OSError, ValueError, AttributeError, KeyError, RecursionError) as error:
         raise UsageError(f"the table of subjects {table} cannot be read: {reason(error)}") from error
 
 

@@ -1,7 +1,7 @@
 """Reports, made from records.
 
 words.py      what a report says of a record, as parts that every format draws
-terminal.py   the parts on a terminal; progress.py is what it shows while an audit runs
+terminal.py   the parts on a terminal, columns.py tables at any width, progress.py what is shown while an audit runs
 several.py    many audits as one table; history.py, those of a ledger over time
 page/         one HTML file: document.py makes a page of sections, records.py the sections of records
 pictures/     charts as SVG and in characters

@@ -12,7 +12,8 @@ from rich.text import Text
 from auditor.flow.ledger import Past
 from auditor.flow.parts import Chart, Part, Series, Table, Words
 from auditor.process.escape import visible
-from auditor.report.terminal import STYLES, Column, TableRows
+from auditor.report.columns import Column, TableRows
+from auditor.report.terminal import STYLES
 from auditor.statistics.detector import Alarm, alarms, first_alarm
 from auditor.statistics.outward import at_least, at_most, exact
 

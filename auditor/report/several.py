@@ -15,7 +15,8 @@ from auditor.errors import UsageError
 from auditor.flow.parts import Bar
 from auditor.flow.record import Record
 from auditor.process.escape import visible
-from auditor.report.terminal import STYLES, Column, TableRows, show_parts
+from auditor.report.columns import Column, TableRows
+from auditor.report.terminal import STYLES, show_parts
 from auditor.report.words import (
     baseline_offers,
     count_trials,

@@ -634,13 +634,24 @@ def test_no_command_is_help(call: Auditor) -> None:
     assert "Example: python -m auditor" in out + err
 
 
-def test_help_imports_nothing_heavy() -> None:
+@pytest.mark.parametrize("word", ["--help", "list"])
+def test_help_and_list_import_nothing_heavy(word: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "auditor", "--help"], capture_output=True, text=True, check=True
+        [sys.executable, "-X", "importtime", "-m", "auditor", word], capture_output=True, text=True, check=True
     )
     imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in done.stderr.splitlines()}
     assert "auditor" in imported
-    assert not imported & {"numpy", "scipy", "msgspec", "pebble", "cloudpickle", "dask", "distributed", "sqlite3"}
+    assert not imported & {
+        "algorithms",
+        "numpy",
+        "scipy",
+        "msgspec",
+        "pebble",
+        "cloudpickle",
+        "dask",
+        "distributed",
+        "sqlite3",
+    }
 
 
 @pytest.mark.parametrize("form", ["package", pytest.param("file", marks=pytest.mark.nightly)])

@@ -15,8 +15,8 @@ from rich.text import Text
 
 import auditor
 from auditor.cli.commands.list_subjects import _row, table_of_subjects
-from auditor.lookup import registered_subjects
-from auditor.report.terminal import Column, TableRows
+from auditor.lookup import Offered, registered_subjects
+from auditor.report.columns import Column, TableRows
 from auditor.subjects.subject import Subject, load_subject
 
 WIDTHS = (24, 40, 60, 80, 100, 160)
@@ -112,7 +112,7 @@ def small(sample: object, r: object) -> int:
 
 
 def test_from_a_million_rows_on_a_size_has_three_digits() -> None:
-    sizes = [[str(cell) for cell in _row("n", f"{__name__}:{name}")][3] for name in ("large", "small")]
+    sizes = [[str(cell) for cell in _row("n", Offered(f"{__name__}:{name}"))][3] for name in ("large", "small")]
     assert sizes == ["1e+06", "999,999"]
 
 

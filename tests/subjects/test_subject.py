@@ -16,7 +16,14 @@ import algorithms
 import auditor
 from algorithms.__main__ import table as algorithms_table
 from auditor.errors import BadValue, UsageError
-from auditor.lookup import declared_targets, find_object, full_target, importable_name, registered_subjects
+from auditor.lookup import (
+    declared_targets,
+    find_object,
+    full_target,
+    importable_name,
+    offered_subjects,
+    registered_subjects,
+)
 from auditor.randomness import root_key
 from auditor.subjects.subject import code_hash, load_subject, param_text, parse_param
 
@@ -266,9 +273,15 @@ def test_what_floats_cannot_hold_is_a_sentence(tau: float) -> None:
 def test_the_table_of_bundled_subjects_is_what_the_package_declares() -> None:
     """`python -m algorithms subjects > algorithms/subjects.json` writes it anew."""
     declared = {target.rpartition(":")[2]: target for target in declared_targets("algorithms", listed=True)}
-    table = json.loads(Path(algorithms.__file__).with_name("subjects.json").read_text())
-    assert table == declared
-    assert json.loads(algorithms_table()) == table
+    text = Path(algorithms.__file__).with_name("subjects.json").read_text()
+    assert text == algorithms_table()
+    assert {name: one["target"] for name, one in json.loads(text).items()} == declared
+    for name, one in offered_subjects().items():
+        subject = load_subject(one.target)
+        values = {"claimed": subject.declares("claimed"), "size": subject.declares("size")}
+        values |= {"theorem": subject.declared.theorem, "expect": subject.declared.expect}
+        assert one.shown == {"target": one.target, **values}, name
+        assert {kind: type(one.shown[kind]) for kind in values} == {kind: type(value) for kind, value in values.items()}
     assert {*declared_targets("algorithms")} - {*declared.values()} == {"algorithms.amplification:amplified_base"}
 
 
@@ -317,6 +330,25 @@ def test_a_broken_package_keeps_nobody_from_the_others(
     said = capsys.readouterr().err
     assert all(f"the subjects of the package {name!r} are left out" in said for name in ("theirs_d", "gone"))
     assert "\x1b" not in said
+
+
+def test_a_table_says_what_a_package_offers_without_an_import(
+    installed: Callable[..., None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    installed("a = theirs_h\nb = theirs_i", theirs_h="1 / 0", theirs_i="1 / 0")
+    whole = {"target": "theirs_h:whole", "theorem": None, "claimed": 0.1, "size": 3, "expect": "pass"}
+    table = {"whole": whole, "part": {"target": "theirs_h:part", "size": 3}, "bare": "theirs_h:bare"}
+    (tmp_path / "theirs_h" / "subjects.json").write_text(json.dumps(table))
+    (tmp_path / "theirs_i" / "subjects.json").write_text('{"lost": {"size": 3}}')
+    offered = offered_subjects()
+    assert {name: offered[name] for name in table} == {
+        "whole": ("theirs_h:whole", whole),
+        "part": ("theirs_h:part", None),
+        "bare": ("theirs_h:bare", None),
+    }
+    assert "lost" not in offered
+    assert "the subjects of the package 'theirs_i' are left out" in capsys.readouterr().err
+    assert not {"theirs_h", "theirs_i"} & {*sys.modules}
 
 
 def test_a_name_is_found_without_an_import_where_nothing_may_run(installed: Callable[..., None]) -> None:

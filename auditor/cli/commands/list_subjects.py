@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
 from auditor.cli.output import make_console
 from auditor.cli.prints import stdout_kept
+from auditor.lookup import SHOWN
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from auditor.flow.parts import Part
-    from auditor.report.terminal import TableRows
+    from auditor.lookup import Offered
+    from auditor.report.columns import TableRows
 
 _LARGE = 10**6  # from where on a size is written with three digits in a table
 
@@ -24,16 +26,18 @@ _LARGE = 10**6  # from where on a size is written with three digits in a table
 def list_subjects(name: str | None) -> int:
     """List every registered subject with its theorem, claimed rho and size; with NAME, all that one declares.
 
-    NAME is one that the table shows, or any target, such as file.py:fn. Runs the code of what it imports.
+    NAME is one that the table shows, or any target, such as file.py:fn, and its code runs. Without NAME the code of a
+    package runs unless it has a table of its subjects.
 
     Example: python -m auditor list rstat
     """
     from auditor.lookup import registered_subjects, search_here
-    from auditor.report.terminal import show_parts
 
     search_here(last=name is None or name in registered_subjects())  # installed ones find their own modules first
     out = make_console()
     if name is not None:
+        from auditor.report.terminal import show_parts
+
         with stdout_kept():
             parts = [*describe_subject(name)]
         show_parts(parts, out)
@@ -45,8 +49,8 @@ def list_subjects(name: str | None) -> int:
 
 def table_of_subjects() -> TableRows:
     """Return a table of all registered subjects."""
-    from auditor.lookup import registered_subjects
-    from auditor.report.terminal import Column, TableRows
+    from auditor.lookup import offered_subjects
+    from auditor.report.columns import Column, TableRows
 
     columns = (
         Column("name"),
@@ -56,31 +60,37 @@ def table_of_subjects() -> TableRows:
         Column("expect", named=True, least=24),
         Column("target", least=40, extra=True),
     )
-    return TableRows(columns, [[*_row(name, target)] for name, target in registered_subjects().items()])
+    return TableRows(columns, [[*_row(name, one)] for name, one in offered_subjects().items()])
 
 
-def _row(name: str, target: str) -> Iterator[Text]:
+def summary_of(target: str) -> dict[str, Any]:
+    """Return what the table shows of a subject, which is loaded for it; AuditorError where it cannot be."""
+    from auditor.subjects.subject import load_subject
+
+    subject = load_subject(target)
+    values = subject.declared.theorem, subject.declares("claimed"), subject.declares("size"), subject.declared.expect
+    return dict(zip(SHOWN, values, strict=True))
+
+
+def _row(name: str, one: Offered) -> Iterator[Text]:
     """Yield the cells of a subject; one that cannot be loaded is listed with the reason."""
     from rich.text import Text
 
     from auditor.errors import AuditorError
     from auditor.process.escape import visible
-    from auditor.subjects.subject import load_subject
 
     yield Text(visible(name))
     try:
-        subject = load_subject(target)
-        declared = subject.declared
-        values = (declared.theorem, subject.declares("claimed"), subject.declares("size"), declared.expect)
+        values = one.shown or summary_of(one.target)
     except AuditorError as error:
         yield from (Text(), Text(), Text(), Text(visible(str(error)), style="red"))
     else:
-        for value in values:
+        for value in (values[name] for name in SHOWN):
             text = "" if value is None else f"{value}"
             if isinstance(value, int):
                 text = f"{value:,}" if value < _LARGE else f"{value:.3g}"
             yield Text(visible(text))
-    yield Text(visible(target))
+    yield Text(visible(one.target))
 
 
 def describe_subject(target: str) -> Iterator[Part]:
