@@ -8,6 +8,11 @@ import sys
 
 def main() -> None:
     _hide_working_folder()
+    if sys.argv[1:] in (["-h"], ["--help"], ["--version"]) and None not in (sys.stdin, sys.stdout, sys.stderr):
+        import signal
+
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        sys.exit(_run())  # nobody's code runs, and so nobody has to watch it
     from auditor.process.parent import run_watched
 
     sys.exit(run_watched(_run))

@@ -19,6 +19,8 @@ COMMANDS = {
     "import rich_click": ["-c", "import rich_click"],
     "auditor --help": ["-m", "auditor", "--help"],
     "auditor list": ["-m", "auditor", "list"],
+    "auditor list constant": ["-m", "auditor", "list", "constant"],
+    "auditor check --help": ["-m", "auditor", "check", "--help"],
     "auditor check constant": ["-m", "auditor", "check", "algorithms.controls:constant"],
     "auditor check first_bit": ["-m", "auditor", "check", "algorithms.controls:first_bit", "--rho", "0.9"],
     "auditor check, a source of scipy.stats": [

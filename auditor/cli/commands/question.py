@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import functools
+import re
 from collections.abc import Collection, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -44,13 +45,26 @@ def make_command(name: str, home: str) -> TableCommand:
 
 
 def _docstring(home: str) -> str:
-    """Return the docstring of a class, or of its module, read from the file without importing it."""
+    """Return the docstring of a class, or of its module, read from the file without importing it.
+
+    The lines of the class alone are parsed first, which is quicker; they are no whole class where a docstring has lines
+    that are not indented, say, and then the file is parsed.
+    """
     module, _, name = home.partition(":")
     with contextlib.suppress(OSError, ValueError, ImportError, SyntaxError):
-        tree = ast.parse(_file(module).read_bytes())
-        found = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name]
-        return (found and ast.get_docstring(found[0])) or ast.get_docstring(tree) or ""
+        source = _file(module).read_bytes()
+        with contextlib.suppress(SyntaxError):
+            alone = re.search(rb"^class %s\b.*\n(?:(?:[ \t].*)?\n)*" % name.encode(), source, re.MULTILINE)
+            if words := _docstring_in(ast.parse(alone[0] if alone else b""), name):
+                return words
+        tree = ast.parse(source)
+        return _docstring_in(tree, name) or ast.get_docstring(tree) or ""
     return ""
+
+
+def _docstring_in(tree: ast.Module, name: str) -> str | None:
+    found = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name]
+    return ast.get_docstring(found[0]) if found else None
 
 
 def _file(module: str) -> Path:
