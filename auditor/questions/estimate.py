@@ -24,7 +24,7 @@ from auditor.flow.wobbles import WATCHED
 from auditor.questions.cells import load_asked
 from auditor.questions.one_pair import show_pair
 from auditor.questions.pairs import Churn, PairsInquiry, check_has_churn
-from auditor.request import OTHER, SURE, Options, Request, option
+from auditor.request import SURE, Options, Request, option
 from auditor.statistics.cost import soonest
 from auditor.statistics.interval import MeanEvidence, two_sided
 from auditor.statistics.outward import between, exact, sure
@@ -44,7 +44,12 @@ class EstimateOptions(Options, frozen=True, kw_only=True):
         int | None, option("Maximum number of pairs (default: as many as are always enough).", "MAX", SURE)
     ] = None
     measure: Annotated[
-        str, option("What is estimated: rho, or churn (the share of predictions that change).", "WHAT", OTHER)
+        str,
+        option(
+            "What is estimated: rho, the probability that two outputs differ, or churn, the share of predictions that "
+            "change.",
+            "WHAT",
+        ),
     ] = "rho"
 
 
