@@ -1,17 +1,7 @@
-"""`python -m algorithms > docs/paper.md`: the map of the paper as a page.
-
-`python -m algorithms subjects > algorithms/subjects.json` writes the table by which `auditor` finds and lists subjects.
-"""
+"""`python -m algorithms > docs/paper.md`: the map of the paper as a page."""
 
 from __future__ import annotations
 
-import importlib
-import json
-import pkgutil
-import sys
-from collections.abc import Iterator
-
-import algorithms
 from algorithms import PAPER, Statement
 
 HEAD = """# The paper's statements, and where each is
@@ -35,25 +25,5 @@ def page() -> str:
     return HEAD + "".join(map(row, PAPER))
 
 
-def table() -> str:
-    """Return the names of all listed subjects, with their targets and what `auditor list` shows of them, as JSON."""
-    from auditor.cli.commands.list_subjects import summary_of
-
-    targets = {fn: f"{module}:{fn}" for module, fn in _declared()}
-    rows = (
-        f" {json.dumps(name)}: {json.dumps({'target': at, **summary_of(at)})}" for name, at in sorted(targets.items())
-    )
-    return "{\n" + ",\n".join(rows) + "\n}\n"
-
-
-def _declared() -> Iterator[tuple[str, str]]:
-    for info in pkgutil.walk_packages(algorithms.__path__, "algorithms."):
-        if info.name.endswith("__main__"):
-            continue
-        for name, value in vars(importlib.import_module(info.name)).items():
-            if hasattr(value, "__auditor__") and value.__module__ == info.name and value.__auditor__.listed:
-                yield info.name, name
-
-
 if __name__ == "__main__":
-    print(table() if sys.argv[1:] == ["subjects"] else page(), end="")
+    print(page(), end="")

@@ -14,7 +14,6 @@ from support.requests import bench_of
 
 import algorithms
 import auditor
-from algorithms.__main__ import table as algorithms_table
 from auditor.errors import BadValue, UsageError
 from auditor.lookup import (
     declared_targets,
@@ -26,6 +25,7 @@ from auditor.lookup import (
 )
 from auditor.randomness import root_key
 from auditor.subjects.subject import code_hash, load_subject, param_text, parse_param
+from auditor.subjects.table import table_of
 
 
 def plain(sample: Any, r: Any) -> int:
@@ -271,10 +271,10 @@ def test_what_floats_cannot_hold_is_a_sentence(tau: float) -> None:
 
 
 def test_the_table_of_bundled_subjects_is_what_the_package_declares() -> None:
-    """`python -m algorithms subjects > algorithms/subjects.json` writes it anew."""
+    """`python -m auditor.subjects.table algorithms > algorithms/subjects.json` writes it anew."""
     declared = {target.rpartition(":")[2]: target for target in declared_targets("algorithms", listed=True)}
     text = Path(algorithms.__file__).with_name("subjects.json").read_text()
-    assert text == algorithms_table()
+    assert text == table_of("algorithms")
     assert {name: one["target"] for name, one in json.loads(text).items()} == declared
     for name, one in offered_subjects().items():
         subject = load_subject(one.target)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import rich_click as click
 
@@ -63,15 +63,6 @@ def table_of_subjects() -> TableRows:
     return TableRows(columns, [[*_row(name, one)] for name, one in offered_subjects().items()])
 
 
-def summary_of(target: str) -> dict[str, Any]:
-    """Return what the table shows of a subject, which is loaded for it; AuditorError where it cannot be."""
-    from auditor.subjects.subject import load_subject
-
-    subject = load_subject(target)
-    values = subject.declared.theorem, subject.declares("claimed"), subject.declares("size"), subject.declared.expect
-    return dict(zip(SHOWN, values, strict=True))
-
-
 def _row(name: str, one: Offered) -> Iterator[Text]:
     """Yield the cells of a subject; one that cannot be loaded is listed with the reason."""
     from rich.text import Text
@@ -80,8 +71,12 @@ def _row(name: str, one: Offered) -> Iterator[Text]:
     from auditor.process.escape import visible
 
     yield Text(visible(name))
+    values = one.shown
     try:
-        values = one.shown or summary_of(one.target)
+        if values is None:
+            from auditor.subjects.table import summary_of  # with all that loads a subject: only where no table has it
+
+            values = summary_of(one.target)
     except AuditorError as error:
         yield from (Text(), Text(), Text(), Text(visible(str(error)), style="red"))
     else:
