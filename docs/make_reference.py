@@ -1,9 +1,9 @@
-"""Makes the pages of the reference from the code, as Markdown, when the site is built; nothing here needs Sphinx.
+"""Makes pages from the code, as Markdown, when the site is built; nothing here needs Sphinx.
 
     python docs/make_reference.py reference/keys      # prints what is added to a page
 
-A page of docs/reference/ that is among PAGES has its heading and introduction in its file, and the rest from here. The
-pages of commands are made as a whole, a file for each command.
+A page that is among PAGES has its heading and introduction in its file, and the rest from here. The pages of commands
+are made as a whole, a file for each command.
 """
 
 from __future__ import annotations
@@ -332,7 +332,19 @@ def write_reports(folder: Path) -> None:
             write(folder / file.name, heading + text)
 
 
+# The example of a question, which the tests run
+
+
+def own_question() -> str:
+    tree = ast.parse((ROOT / "tests" / "test_questions_of_others.py").read_text())
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "QUESTION":
+            return f"```python\n{ast.literal_eval(node.value).strip()}\n```\n"
+    raise ValueError("tests/test_questions_of_others.py has no QUESTION")
+
+
 PAGES: dict[str, Callable[[], str]] = {
+    "own-question": own_question,
     "reference/commands": list_of_commands,
     "reference/exit-codes": exit_codes,
     "reference/keys": keys,

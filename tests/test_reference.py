@@ -85,3 +85,7 @@ def test_every_kind_of_finding_is_explained() -> None:
     kinds |= {kind.kind for kind in (RunFailed, *RunFailed.__subclasses__(), Hung)}
     page = (DOCS / "reference" / "findings.md").read_text()
     assert re.findall(r"^\| `([\w-]+)` \|", page, flags=re.MULTILINE) == sorted(kinds)
+
+
+def test_the_example_of_a_question_is_the_one_that_is_run() -> None:
+    assert "class Luck(Question):" in made("own_question")()
