@@ -153,7 +153,8 @@ def ask(question: str, subject: Learner, source: object = None, **keywords: Unpa
 
     - `half_width`: Stop once the interval is at most twice this wide (default: 0.05).
     - `pairs`: Maximum number of pairs (default: as many as are always enough).
-    - `measure`: What is estimated: rho, or churn (the share of predictions that change) (default: rho).
+    - `measure`: What is estimated: rho, the probability that two outputs differ, or churn, the share of predictions
+      that change (default: rho).
 
     `explain`: Why do two runs of the subject differ on fresh samples with the same r? Runs its code, and says what to
     change.
