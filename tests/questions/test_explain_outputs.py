@@ -99,7 +99,7 @@ def traits(found: list[list[float] | None], numbers: int = 1) -> list[dict[str, 
 
 def test_a_width_leaves_half_of_the_target() -> None:
     """Two numbers that are 0.1 apart are parted with probability 0.1 / width."""
-    assert widths_of(traits([[0.1]] * 8), 0.1) == (2.0,)
+    assert widths_of(traits([[0.1]] * 8), 0.08) == (2.5,)
 
 
 def test_several_numbers_share_the_target() -> None:

@@ -161,6 +161,12 @@ def test_a_frontier_is_shown_by_its_measure_and_its_price() -> None:
     )
 
 
+def test_a_setting_without_pairs_may_be_anything() -> None:
+    cost = RepairCost(words=WIDE.words)
+    nothing = Point(wrapper=WIDE.spec, price=cost, estimate=None, low=0.0, high=1.0, pairs=0, by=FINISHED)
+    assert MeasuredSetting(WIDE).point(0.05) == nothing
+
+
 def scored(sample: Any, r: Any) -> dict[float, float]:
     """Two names that a tolerance does not tell apart, which are chosen by a coin."""
     return {1.0: float(sample[0] > 0.5), 1.001: float(sample[0] <= 0.5)}

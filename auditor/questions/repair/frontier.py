@@ -70,19 +70,18 @@ class MeasuredSetting(msgspec.Struct):
             words=self.setting.words,
             change=self.setting.change,
             rows=self.setting.rows,
-            changed=None if self.changed is None or not self.apart.n else self.changed / self.apart.n,
+            changed=None if self.changed is None else self.changed / self.apart.n,
             loss=float(np.mean(more)) if more else None,
             loss_before=float(np.mean([before for before, _ in self.losses])) if more else None,
         )
 
     def point(self, alpha: float) -> Point:
-        low, high = (self.apart.lower(alpha / 2), self.apart.upper(alpha / 2)) if self.apart.n else (0.0, 1.0)
         return Point(
             wrapper=self.setting.spec,
             price=self.price(),
             estimate=self.estimate if math.isfinite(self.estimate) else None,
-            low=low,
-            high=high,
+            low=self.apart.lower(alpha / 2),
+            high=self.apart.upper(alpha / 2),
             pairs=self.apart.n,
             by=self.by,
             nothing=self.nothing.total / self.nothing.n if self.nothing.n else 0.0,
