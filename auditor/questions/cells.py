@@ -236,8 +236,8 @@ class EveryCell(InquiryBase):
     plan: Plan = field(init=False)
     cells: Sequence[Cell] = field(init=False)
     states: list[str] = field(init=False)  # of each cell: "pass", "fail" or "inconclusive"
-    _waiting: list[tuple[float, int, int]] = field(init=False)  # the heap's least has the most evidence against it
-    _out: list[int] = field(default_factory=list)  # cells whose trials are being run
+    _waiting: list[tuple[float, int, int]] = field(default_factory=list)  # the least has the most evidence against it
+    _out: list[int] = field(init=False)  # cells whose trials are being run, at first all
     _done: list[int] = field(init=False)  # trials of each cell
 
     def __post_init__(self) -> None:
@@ -245,7 +245,7 @@ class EveryCell(InquiryBase):
         self.plan = replace(self.first.plan, budget=self._each_budget * count)
         self.cells = [leaf.cell for leaf in self.leaves]
         self.states, self._done = ["inconclusive"] * count, [0] * count
-        self._waiting = [(0.0, 0, cell) for cell in range(count)]
+        self._out = [*range(count)]
 
     @property
     def _each_budget(self) -> int:

@@ -26,7 +26,7 @@ from auditor.errors import UsageError
 from auditor.flow.parts import Chart
 from auditor.flow.record import Record, to_json
 from auditor.flow.verdict import Tally
-from auditor.questions.hunt.answer import _level, _tiles, answer_of, hunt_parts
+from auditor.questions.hunt.answer import _level, _map, _tiles, answer_of, hunt_parts
 from auditor.questions.hunt.family import make_family
 from auditor.questions.hunt.search import Search
 from auditor.report.pictures.svg import picture
@@ -338,6 +338,14 @@ def test_every_rate_has_a_level_of_the_map_the_largest_too(top: float, sixth: in
     assert _level(top / top) == 5
     assert _level(0.0) == 0
     assert _level(top * sixth / 6 / top) in (max(sixth - 1, 0), min(sixth, 5))
+
+
+def test_a_map_is_drawn_by_ratios_from_a_hundred_on() -> None:
+    rows: list[Any] = [SimpleNamespace(pairs=10, estimate=rate) for rate in (0.2, 0.4)]
+    for last, by_ratios in ((101.0, True), (100.0, False)):
+        answer: Any = SimpleNamespace(values=[(1.0, 0.0), (last, last)], names=["a", "b"], over="it", worst=None)
+        chart = _map(SimpleNamespace(subject="it"), answer, rows)  # type: ignore[arg-type]
+        assert (chart.x_log, chart.y_log) == (by_ratios, False)
 
 
 def test_a_map_has_tiles_where_one_parameter_never_varied() -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from learners import caused, finished, hunted
 from msgspec.structs import replace
-from support.kept import Made, assert_kept, of_record, recorded, refused, replayed, written
+from support.kept import Made, assert_kept, flat, of_record, recorded, refused, replayed, written
 from support.requests import request_of
 
 import auditor
@@ -266,6 +266,7 @@ def test_records_compared() -> None:
         "another size": (of(0), recorded(plain, COIN, size=6, rho=0.2, made=every(0)), {}),
         "another learner": (of(0, row), of(0), {}),
         "without a case": (replace(of(0), case=None), of(0), {}),
+        "without a new case": (of(0), replace(of(0), case=None), {}),
         "without either case": (replace(of(0), case=None), replace(of(0), case=None), {}),
         "of nothing": (replace(of(0), pairs=0, mismatches=0), of(0), {}),
         "of what fell": (of(0), replace(of(0), verdict="error"), {}),
@@ -273,7 +274,9 @@ def test_records_compared() -> None:
     told = ""
     for name, (old, new, more) in settled.items():
         found = compare_records(old, new, **more)
-        told += f"{name}: {found.verdict} {found.decided_by} {found.error_spent:g}\n{of_record(found)}"
+        told += (
+            f"{name}: {found.verdict} {found.decided_by} {found.error_spent:g} {flat(found.reason)}\n{of_record(found)}"
+        )
     for name in ("question", "pairs", "cells"):
         wrong = replace(of(0), **{name: {"question": "nu", "pairs": None, "cells": of(0).cells * 2}[name]})
         for both in ((of(0), wrong), (wrong, of(0))):
@@ -435,6 +438,7 @@ def test_axes() -> None:
         "p=0.1,0.2,0.9",
         "size=1,10,100",
         {"p": [1, 2]},
+        {"size": [0, 1]},
     ):
         told += written(str(vary), make_axis(vary))
     assert_kept("other", "axes", told)

@@ -20,6 +20,7 @@ from auditor.report.page.records import page_of_several
 from auditor.report.terminal import as_text
 from auditor.report.words import baseline_offers
 from auditor.statistics.interval import sequence_upper
+from auditor.statistics.outward import at_least, at_most
 from auditor.statistics.two_samples import Counts, highest, lowest
 
 FIRST_BIT = "algorithms.controls:first_bit"
@@ -142,6 +143,22 @@ def test_a_verdict_is_that_of_the_two_samples() -> None:
                 new = Counts(n, k)
                 assert is_over(inquiry, "within", n, k) == (highest(old, new, ALPHA) <= MARGIN)
                 assert is_over(inquiry, "worse", n, k) == (lowest(old, new, ALPHA) > MARGIN + slack)
+
+
+@pytest.mark.parametrize(
+    ("limit", "shown"),
+    [
+        (0.3125, ("0.3125", "0.1875")),
+        (0.31249, ("0.3125", "0.1875")),
+        (0.3125 + 2**-11, ("0.313", "0.187")),
+        (0.25, ("0.25", "0.187")),
+    ],
+)
+def test_limits_have_the_digits_that_tell_on_which_side_of_the_margin_they_are(
+    limit: float, shown: tuple[str, str]
+) -> None:
+    inquiry = held(BaselineCounts(PAIRS, 2, 0.125))
+    assert inquiry._apart(at_most, limit, at_least, 0.1875) == shown
 
 
 def test_a_change_is_noticed_soon_and_the_same_code_runs_its_pairs() -> None:

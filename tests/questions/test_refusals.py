@@ -213,6 +213,7 @@ def test_what_an_audit_may_just_finish_is_taken() -> None:
         ("list_size", {"list_size": None}, "a list is asked about with --list-size and --eta: add e.g. --list-size 3"),
         ("price", {"size": 5}, "--size 5: the size is what price looks for"),
         ("loss", {"rho": 0.96}, "rho + delta is 1.01: every share is within it"),
+        ("loss", {"rho": 0.5, "delta": 0.5}, "rho + delta is 1: every share is within it"),
         ("loss", {"loss": 3}, "--loss 3 is int, not a function"),
         ("loss", {"loss": None}, "--delta goes with --loss"),
         ("loss", {"resample": "split"}, "--resample split takes rows without"),

@@ -21,7 +21,7 @@ from auditor.flow.question import make_request
 from auditor.flow.record import Record
 from auditor.flow.run import replayed
 from auditor.questions.reuse import ReuseAnswer, answer_of
-from auditor.questions.reuse.transcripts import Event, Transcript, _thresholds, bound_distance
+from auditor.questions.reuse.transcripts import Event, Transcript, _candidates, _thresholds, bound_distance
 from auditor.trials.trial import Trial
 
 Draw = tuple[Transcript, Transcript]
@@ -79,6 +79,16 @@ def test_thresholds_are_where_two_laws_are_furthest_apart() -> None:
     assert [*_thresholds(0, fresh, reused)] == [Event("answer 0 is above 2", 0, above=True, threshold=2.0)]
     assert [*_thresholds(4, reused, fresh)] == [Event("answer 4 is at most 2", 4, above=False, threshold=2.0)]
     assert [*_thresholds(0, fresh, fresh)] == []
+
+
+@pytest.mark.parametrize(
+    ("fresh", "reused", "thresholds"), [(1, 2, 1), ("a", 2, 0), (1, "a", 0), ("a", "b", 0), (None, 2, 0)]
+)
+def test_thresholds_are_of_answers_that_are_all_numbers(fresh: Any, reused: Any, thresholds: int) -> None:
+    numbers = Transcript.of((0,)), Transcript.of((1,))
+    events = [*_candidates([numbers, (Transcript.of((fresh,)), Transcript.of((reused,)))])]
+    assert [one.position for one in events] == [None] + [0] * thresholds + [0]
+    assert sum(one.threshold is not None for one in events) == thresholds
 
 
 def test_the_events_are_what_they_say() -> None:

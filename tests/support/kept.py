@@ -35,7 +35,7 @@ _DECIDING = (
     "at least|at most|above|below|between|within|beyond|outside|inside|no|not|none|nor|neither|cannot|worse|better|"
     "more|less|fewer|larger|largest|smaller|smallest|same|alike|differ|differs|differing|different|close|pass|passes|"
     "fail|fails|decide|decides|undecided|exact|about|every|each|only|both|first|second|last|shared|unshared|fresh|"
-    "reused|above|limit|one|two|all"
+    "reused|limit|one|two|all|old|new|before|after|accurate|inaccurate"
 )
 _KEPT_WORDS = re.compile(rf"--[a-z][a-z-]*|-?\d[\d,]*\.?\d*(?:e[+-]?\d+)?|\b(?:{_DECIDING})\b", re.IGNORECASE)
 _SHORT = 3  # words up to which a text is kept whole
