@@ -15,7 +15,7 @@ from support.requests import bench_of, cell_of, inquiry_of
 from auditor.errors import SubjectError, UsageError
 from auditor.flow.plan import MAX_PAIRS, Plan
 from auditor.flow.verdict import Tally
-from auditor.questions.explain import words
+from auditor.questions.explain import units, words
 from auditor.questions.explain.answer import (
     Cause,
     ExperimentRow,
@@ -235,6 +235,22 @@ def test_a_run_that_ends_its_process_is_not_tried_again(unit: Unit) -> None:
     found = unit(bench_of(lambda sample, r: called.append(1), "norm", size=2), 0, {0: "it ended its process"})
     assert (found.difference, called) == (None, [])
     assert (found.seconds, (found.payload or {})["runs"]) == (0.0, 0)
+
+
+@pytest.mark.parametrize(
+    ("unit", "first", "second", "of"),
+    [
+        (units.other_order, 2, 0, 2),  # the first run of a pair, twice
+        (units.sorted_rows, 2, 2, 4),
+        (units.beyond_noise, 5, 5, 10),
+        (units.r_of_its_own, 1, 1, 2),
+    ],
+)
+def test_a_unit_runs_the_runs_of_its_pair(unit: Unit, first: int, second: int, of: int) -> None:
+    bench = bench_of(lambda sample, r: float(sample[0] + r.random()), "norm", size=6)
+    for fell, count in (({}, 0), ({0: "it ended its process"}, first), ({1: "it ended its process"}, second)):
+        found = unit(bench, 0, fell)
+        assert (len(found.bottoms), (found.payload or {})["runs"]) == (count, of)
 
 
 # When an experiment ends, and when a cause is named.

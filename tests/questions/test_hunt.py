@@ -32,6 +32,7 @@ from auditor.questions.hunt.search import Search
 from auditor.report.pictures.svg import picture
 from auditor.report.terminal import as_text
 from auditor.statistics.interval import sequence_upper
+from auditor.statistics.outward import at_most
 from auditor.statistics.worst_case import share_of
 
 FEW_PAIRS = 1000
@@ -338,6 +339,31 @@ def test_every_rate_has_a_level_of_the_map_the_largest_too(top: float, sixth: in
     assert _level(top / top) == 5
     assert _level(0.0) == 0
     assert _level(top * sixth / 6 / top) in (max(sixth - 1, 0), min(sixth, 5))
+
+
+@pytest.mark.parametrize(
+    ("rows", "largest", "words"),
+    [
+        ([(10, 0.2, 5), (50, 0.1, 5)], 0.2, ("no candidate, but every source that", "(1 / 40) on", 10, 0.2)),
+        ([(10, 0.2, 5), (10, 0.1, 5)], 0.2, ("no candidate, but every source that", "(1 / 40) on", 10, 0.1)),
+        ([(10, 0.2, 5), (10, 0.3, 5), (10, 0.9, 0)], 0.3, ("no candidate, but", "(1 / 40) on", 10, 0.2)),
+        ([(10, 0.2, 5), (10, 0.31, 5), (10, 0.9, 5)], 0.9, ("2 of 3 candidates, and every", "(1 / 40) on", 10, 0.2)),
+        ([(10, 0.31, 5)], 0.31, ("1 of 1 candidates, and every other source", "", 0, 0.0)),
+        ([(10, 0.31, 5)], 0.3, ("no candidate, but every source that was not tried", "", 0, 0.0)),
+        ([(10, 0.9, 0)], 1.0, ("any source: no candidate was looked at", "", 0, 0.0)),
+    ],
+)
+def test_what_is_not_excluded_is_said_by_the_candidate_that_carries_furthest(
+    rows: list[tuple[int, float, int]], largest: float, words: tuple[str, str, int, float]
+) -> None:
+    """Where the size varies too, each candidate's limit carries over at its own size."""
+    inquiry: Any = inquiry_of(hunted.majority, None, "hunt", over="bernoulli({p})", range="p=0:1", size=7, rho=0.3)
+    made: list[Any] = [SimpleNamespace(size=size, high=high, pairs=pairs) for size, high, pairs in rows]
+    found, (begins, exponent, size, high) = inquiry._not_excluded(made, largest), words
+    assert found.startswith(begins)
+    assert exponent in found
+    if size:
+        assert f"{at_most((1 - (0.3 - high) ** 2) ** (1 / (4 * size)), 9)} at best" in found
 
 
 def test_a_map_is_drawn_by_ratios_from_a_hundred_on() -> None:

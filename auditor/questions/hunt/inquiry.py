@@ -422,10 +422,11 @@ class Hunt(CountsCells):
             return "any source: no candidate was looked at"
         above = sum(row.high > target for row in looked) if largest > target else 0
         words = f"{above:,} of {len(looked):,} candidates" if above else "no candidate"
-        size = self.counted[0].cell.size
-        overlap = least_overlap(min(row.high for row in looked), target, size)
-        if overlap is None:
+        overlaps = [(least_overlap(row.high, target, row.size), row.size) for row in looked]
+        known = [(overlap, size) for overlap, size in overlaps if overlap is not None]
+        if not known:
             return f"{words}, but every source that was not tried" if not above else f"{words}, and every other source"
+        overlap, size = min(known)
         return (
             f"{words}, {'and' if above else 'but'} every source that was not tried, unless it is all but equal to one "
             f"that was: a bound U carries over from a Bhattacharyya coefficient of (1 - ({target:g} - U)^2)^(1 / "
