@@ -212,6 +212,18 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             python='Start no new run after this time: a number of seconds, "5m" or "1h" (default: no limit).',
         ),
     ] = None
+    executor: Annotated[
+        Any,
+        option(
+            "Run in the processes of this concurrent.futures.Executor, which is not shut down.",
+            None,
+            None,
+            python="Run in the processes of this concurrent.futures.Executor, such as ProcessPoolExecutor(4), loky's, "
+            "or a Dask client's get_executor() (default: no executor). The record is the same, and the executor is not "
+            "shut down. Each of its processes starts a worker process for the subject, so timeout and memory hold "
+            "there too. Threads are refused.",
+        ),
+    ] = None
     second_process: Annotated[
         bool,
         option(

@@ -18,8 +18,9 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.table import Table
 
-from auditor.engine.cluster import BLOCKS_A_SECOND, Cluster
+from auditor.engine.cluster import Cluster
 from auditor.engine.engine import RunOptions, make_run_options
+from auditor.engine.executor import BLOCKS_A_SECOND
 from auditor.flow.question import Inquiry, find_question, make_request
 from auditor.flow.run import Run, Silent
 from auditor.trials.cell import make_bench

@@ -14,10 +14,15 @@ def make_engine(least: int, budget: int, how: RunOptions, notice: Callable[[str]
     """`least` is the trials that a spotless subject takes, `budget` the most that there are."""
     from auditor.engine.workers import Workers
 
-    if how.cluster is not None:
-        from auditor.engine.cluster import Cluster
+    if how.cluster is not None or how.executor is not None:
+        from auditor.engine.cluster import Cluster, is_of_dask
+        from auditor.engine.executor import OnExecutor
 
-        return Cluster(how, how.cluster, notice)
+        if how.executor is None or is_of_dask(how.executor):
+            return Cluster(how, how.cluster or how.executor, notice)
+        made = OnExecutor(how, how.executor)
+        made.greet()
+        return made
     if how.isolates:
         entrust_folder(make=True)
         return Workers(how, how.jobs or cores())

@@ -10,98 +10,82 @@ workers are threads of this process, and talk within it.
 
 from __future__ import annotations
 
-import os
-import threading
-from collections.abc import Callable, Generator, Iterable
+import sys
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
 from contextlib import suppress
-from hashlib import blake2b
-from pathlib import Path
-from queue import Empty, SimpleQueue
+from queue import Empty
 from time import monotonic
 from typing import Any
 
 from msgspec.structs import replace
 
-import auditor
-from auditor.engine.engine import TOO_MANY, BlockPace, Done, Keep, RunOptions, cores, in_order, most_jobs
+from auditor.engine.engine import TOO_MANY, RunOptions, cores, most_jobs
+from auditor.engine.executor import OnExecutor, check_greetings, dismiss, greeting_there, greeting_token
 from auditor.engine.inside_worker import Luggage
-from auditor.engine.worker_process import at_home, pack, uninterrupted
-from auditor.engine.workers import Workers
-from auditor.errors import AuditorError, BadValue, SubjectError, UsageError
-from auditor.trials.preflight import Look
+from auditor.engine.worker_process import pack, uninterrupted
+from auditor.errors import BadValue, SubjectError, UsageError
 from auditor.trials.second_server import entrust_folder
-from auditor.trials.trial import Bench, Trial
+from auditor.trials.trial import Bench
 
 _CONNECT = 20.0  # seconds to find a scheduler, and a worker of it
 _RECOUNT = 5.0  # seconds between two counts of the cluster's threads
-BLOCKS_A_SECOND = 50  # of all workers together: a scheduler does three to six times as many (benchmarks/cluster.py)
 _FAREWELL = 5.0  # seconds for those who are to leave
 _ALL_LOST = 60.0  # seconds for a worker to come, where none is left
 
 
-class Cluster:
-    """An engine on a Dask cluster: `local:4` starts one here, `tcp://host:8786` or `tls://...` is one that runs."""
+class Cluster(OnExecutor):
+    """An engine on a Dask cluster: `local:4` starts one here, `tcp://host:8786` or `tls://...` is one that runs, and
+    an executor of a Dask client is on the cluster of that client, which stays the caller's."""
 
-    def __init__(self, how: RunOptions, spec: str, notice: Callable[[str], None]) -> None:
-        self._spec, self._local, self._notice = spec, spec.startswith("local:"), notice
-        self._how = replace(how, cluster=None, ledger=None, log=how.log if self._local else None)
-        self._client, self._own = _connect(spec)
-        self._executor = self._client.get_executor(pure=False)
-        self._answers: SimpleQueue[Any] = SimpleQueue()
-        self._under_way: dict[Any, range] = {}
+    _cancelled = "the connection is lost"
+    _cure = "with --ledger, --resume goes on from here"
+    _keywords: Mapping[str, Any] = {"pure": False}  # or it would give the result of an earlier task again
+
+    def __init__(self, how: RunOptions, where: str | Executor, notice: Callable[[str], None]) -> None:
+        self._notice = notice
+        self._own: Any = None  # the cluster, if it was started here
+        self._is_given = not isinstance(where, str)
+        executor: Any = where
+        if isinstance(where, str):
+            self._client, self._own = _connect(where)
+            executor, self._spec = self._client.get_executor(), where
+            name = f"--cluster {where}"
+        else:
+            self._client, self._cure = executor._client, OnExecutor._cure
+            if self._client.status != "running":
+                what = f"executor={type(executor).__name__} cannot run audits: its Dask client is {self._client.status}"
+                raise UsageError(f"{what}; give that of one that runs")
+            self._spec = self._client.scheduler.address
+            name = f"executor={type(executor).__name__} of {self._spec}"
+            _check(self._client, name, "client.wait_for_workers(1) waits for the first", may_be_here=False)
+        super().__init__(how, executor, name)
+        self._how = replace(self._how, log=how.log if self._own is not None else None)
         self._threads, self._counted = 0, 0.0
-        self._audit = os.urandom(8).hex()  # tells its worker processes from those of another audit
-        self._packed: dict[tuple[int, ...], tuple[Bench, Any, BlockPace]] = {}  # with the benches: no id is used again
-        self._luggage: Any = None  # what is being run
-        if spec.startswith("tcp://"):
-            notice(
-                f"--cluster {spec} is open: whoever reaches it runs code there, and nothing is encrypted; use tls://"
-            )
+        if not self._is_given and self._spec.startswith("tcp://"):
+            notice(f"{name} is open: whoever reaches it runs code there, and nothing is encrypted; use tls://")
 
     @property
     def words(self) -> str:
         return f"on the Dask cluster {self._spec}, one BLAS thread each"
 
-    def _pack(self, bench: Bench) -> None:
-        self._flags = (bench.copies, bench.judges)
-        if bench.identity not in self._packed:
-            packed = pack(bench, self._how, far=not self._local)
-            self._packed[bench.identity] = bench, self._client.submit(luggage_of, packed, pure=False), BlockPace()
-        self._luggage = self._packed[bench.identity][1]
+    def _luggage_of(self, bench: Bench) -> Any:
+        packed = pack(bench, self._how, far=self._own is None)
+        return self._client.submit(luggage_of, packed, pure=False)
 
-    def look(self, bench: Bench, timed: Callable[[float], None]) -> Look:
-        self._pack(bench)
-        found = self._await(self._executor.submit(look_there, self._audit, self._how, self._luggage))
-        if isinstance(found, AuditorError):
-            raise found
-        timed(found.seconds)
-        return found  # type: ignore[no-any-return]
-
-    def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]:
-        self._pack(bench)
-        try:
-            yield from in_order(self, wanted, keep, self._packed[bench.identity][2])
-        finally:
-            self._forget()
+    def _sent(self, whole: bool) -> Any:
+        return self._luggage  # Dask sends it to each worker once
 
     def _forget(self) -> None:
-        """Blocks that nobody waits for any more; the worker processes that run them end with them."""
-        if not self._under_way:
-            return
-        with uninterrupted(), suppress(Exception):
-            for future in self._under_way:
-                future.cancel()
+        """The worker processes that run what nobody waits for end too."""
+        is_busy = bool(self._under_way)
+        super()._forget()
+        if is_busy:
+            self._dismiss()
+
+    def _dismiss(self) -> None:
+        with uninterrupted(), suppress(Exception):  # a cluster that is gone needs no farewell
             self._client.run(dismiss, self._audit, on_error="ignore")
-        self._under_way.clear()
-        self._answers = SimpleQueue()
-
-    @property
-    def block_seconds(self) -> float:
-        """Longer on more workers, so that the scheduler, which is one, always has the same to do."""
-        return max(1.0, self.hands / BLOCKS_A_SECOND)
-
-    def has_room(self) -> bool:
-        return len(self._under_way) < max(1, self._how.ahead * self.hands)
 
     @property
     def hands(self) -> int:
@@ -126,45 +110,35 @@ class Cluster:
                 continue
             if alone_since is None:
                 alone_since = monotonic()
-                self._notice(f"--cluster {self._spec} has no workers left; it may get one within {_ALL_LOST:g} s")
+                self._notice(f"{self._name} has no workers left; it may get one within {_ALL_LOST:g} s")
             if monotonic() - alone_since >= _ALL_LOST:
-                what = f"--cluster {self._spec} lost all its workers, and none came within {_ALL_LOST:g} s"
-                raise SubjectError(f"{what}; with --ledger, --resume goes on from here")
-
-    def submit(self, block: range) -> None:
-        future = self._executor.submit(block_there, self._audit, self._how, self._luggage, block, *self._flags)
-        self._under_way[future] = block
-        future.add_done_callback(self._answers.put)
-
-    def finished(self) -> Iterable[Done]:
-        future = self._next_answer()
-        block = self._under_way.pop(future)
-        return [self._result(future, f"pairs {block.start} to {block.stop - 1}")]
-
-    def _await(self, future: Any) -> Any:
-        future.add_done_callback(self._answers.put)
-        return self._result(self._next_answer(), "the preflight")
-
-    def _result(self, future: Any, what: str) -> Any:
-        error = None if future.cancelled() else future.exception()
-        if not future.cancelled() and error is None:
-            return future.result()
-        why = "the connection is lost" if error is None else f"{type(error).__name__}: {error}"
-        raise SubjectError(f"--cluster {self._spec} gave {what} up ({why}); with --ledger, --resume goes on from here")
+                what = f"{self._name} lost all its workers, and none came within {_ALL_LOST:g} s"
+                raise SubjectError(f"{what}; {self._cure}")
 
     def close(self) -> None:
-        """Cancels what waits, and ends what runs."""
+        """Cancels what waits, and ends what runs; a client that was given stays as it was."""
         if self._client is None:
             return
+        super().close()
+        self._dismiss()
         client, self._client = self._client, None
-        with uninterrupted(), suppress(Exception):  # a cluster that is gone needs no farewell
-            self._executor.shutdown(wait=False)
-            client.run(dismiss, self._audit, on_error="ignore")
+        if self._is_given:
+            return
         with uninterrupted(), suppress(Exception):
             client.close(timeout=_FAREWELL)
         if self._own is not None:
             with uninterrupted(), suppress(Exception):
                 self._own.close(timeout=_FAREWELL)
+
+
+def is_of_dask(executor: Executor) -> bool:
+    module = sys.modules.get("distributed.cfexecutor")  # whoever has one has imported it
+    return module is not None and isinstance(executor, module.ClientExecutor)
+
+
+def luggage_of(luggage: Luggage) -> Luggage:
+    """A task whose result is the bench: unlike scattered data Dask makes it again if the worker that had it is lost."""
+    return luggage
 
 
 def _connect(spec: str) -> tuple[Any, Any]:
@@ -191,7 +165,8 @@ def _connect(spec: str) -> tuple[Any, Any]:
             f"--cluster {spec} cannot be reached: {error}; docs/cluster.md shows how to start one"
         ) from error
     try:
-        _check(client, spec)
+        cure = f"start some with: dask worker {spec} --nthreads 1"
+        _check(client, f"--cluster {spec}", cure, may_be_here=True)
     except BaseException:
         client.close()
         if own is not None:
@@ -263,76 +238,16 @@ def _listen_to_nobody(server: Any, *_: Any, **__: Any) -> None:
     """In place of Dask's web server, which listens whether anybody wants its pages or not."""
 
 
-def _check(client: Any, spec: str) -> None:
-    """There are workers, and they have this version."""
+def _check(client: Any, name: str, cure: str, *, may_be_here: bool) -> None:
+    """Raise UsageError unless there are workers, with this version; workers in this process are threads."""
     try:
         client.sync(client._wait_for_workers, 1, timeout=_CONNECT, callback_timeout=2 * _CONNECT)
     except TimeoutError as error:
-        cure = f"start some with: dask worker {spec} --nthreads 1"
-        raise UsageError(f"--cluster {spec} has no workers after {_CONNECT:g} s: {cure}") from error
+        raise UsageError(f"{name} has no workers after {_CONNECT:g} s: {cure}") from error
     try:
-        versions = set(client.sync(client._run, version_there, callback_timeout=2 * _CONNECT).values())
+        with greeting_token() as token:
+            found = client.sync(client._run, greeting_there, token, callback_timeout=2 * _CONNECT).values()
     except Exception as error:
         cure = "install the same auditor there"
-        raise UsageError(f"--cluster {spec}: its workers cannot run audits ({error}): {cure}") from error
-    if versions != {here := version_there()}:
-        raise UsageError(f"--cluster {spec} has auditor {', '.join(sorted(versions))}, and here it is {here}")
-
-
-# What runs on a Dask worker.
-
-_crews: dict[tuple[str, int], Workers] = {}  # one worker process for each thread of the Dask worker
-_lock = threading.Lock()
-
-
-def luggage_of(luggage: Luggage) -> Luggage:
-    """A task whose result is the bench: unlike scattered data Dask makes it again if the worker that had it is lost."""
-    return luggage
-
-
-def block_there(key: str, how: RunOptions, luggage: Luggage, block: range, copies: bool, judges: bool) -> Done:
-    return _crew(key, how, luggage).run(block, copies, judges)
-
-
-def look_there(key: str, how: RunOptions, luggage: Luggage) -> Look | AuditorError:
-    try:
-        return _crew(key, how, luggage).look_inside()
-    except AuditorError as error:
-        return error
-
-
-def _crew(key: str, how: RunOptions, luggage: Luggage) -> Workers:
-    mine = key, threading.get_ident()
-    with _lock:
-        if mine not in _crews:
-            _allow_children()
-            _end([other for other in _crews if other[0] != key and other[1] == mine[1]])  # an audit that is over
-            _crews[mine] = Workers(how, 1)
-    _crews[mine].luggage = luggage if luggage.path else at_home(luggage)
-    return _crews[mine]
-
-
-def _allow_children() -> None:
-    """Dask's workers are daemons, which may start nobody, lest nobody end them; our workers end with their parent."""
-    import multiprocessing
-
-    multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
-
-
-def dismiss(key: str) -> None:
-    """End an audit's worker processes at once, and with them the runs that are under way."""
-    with _lock:
-        _end([mine for mine in _crews if mine[0] == key])
-
-
-def _end(keys: Iterable[tuple[str, int]]) -> None:
-    for key in keys:
-        _crews.pop(key).close()
-
-
-def version_there() -> str:
-    """With a digest of the code, since two checkouts may have one number."""
-    code = blake2b(digest_size=4)
-    for file in sorted(Path(auditor.__file__).parent.rglob("*.py")):
-        code.update(file.read_bytes())
-    return f"{auditor.__version__} (code {code.hexdigest()})"
+        raise UsageError(f"{name}: its workers cannot run audits ({error}): {cure}") from error
+    check_greetings(name, found, may_be_here=may_be_here)

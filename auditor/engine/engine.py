@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from operator import length_hint
 from time import perf_counter
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -41,6 +41,7 @@ class RunOptions(msgspec.Struct, frozen=True):
     memory: int | None = None  # bytes a worker
     on_error: str = "stop"
     cluster: str | None = None
+    executor: Any = None  # a concurrent.futures.Executor of the caller's
     ledger: str | None = None
     resume: bool = False
     begins: bool = False  # where there is nothing to resume, as with several audits of which some had not begun
@@ -57,7 +58,7 @@ class RunOptions(msgspec.Struct, frozen=True):
     def isolates(self) -> bool:
         """Whether runs must be kept apart from this process, so that they can be stopped and can die."""
         limited = self.timeout is not None or self.memory is not None or self.on_error == "bottom"
-        return limited or (self.jobs or 1) > 1 or self.cluster is not None
+        return limited or (self.jobs or 1) > 1 or self.cluster is not None or self.executor is not None
 
 
 def make_run_options(
@@ -67,6 +68,7 @@ def make_run_options(
     memory: int | str | None = None,
     on_error: str | None = None,
     cluster: str | None = None,
+    executor: object = None,
     ledger: object = None,
     resume: bool = False,
     for_: float | str | None = None,
@@ -87,6 +89,11 @@ def make_run_options(
         raise UsageError("--resume needs the ledger of the audit that it continues: add --ledger FILE")
     if cluster is not None and jobs not in (None, 1):
         raise UsageError(f"--jobs {jobs} and --cluster do not go together: the cluster's workers run the audit")
+    if executor is not None:
+        check_executor(executor)
+        if jobs not in (None, 1) or cluster is not None:
+            other = f"jobs={jobs}" if cluster is None else f"cluster={cluster!r}"
+            raise UsageError(f"{other} and executor do not go together: the executor's processes run the audit")
     if not isinstance(ledger, str | os.PathLike | None):
         raise BadValue("ledger", ledger, "must be the path of a file, e.g. audit.sqlite")
     file = None if ledger is None else os.path.abspath(ledger)
@@ -97,6 +104,7 @@ def make_run_options(
         read_memory(memory),
         on_error,
         cluster,
+        executor,
         file,
         resume,
         log=log,
@@ -105,7 +113,33 @@ def make_run_options(
     )
 
 
-RUN_OPTIONS = ("jobs", "timeout", "memory", "on_error", "cluster", "ledger", "resume", "for_", "second_process")
+RUN_OPTIONS = (
+    "jobs",
+    "timeout",
+    "memory",
+    "on_error",
+    "cluster",
+    "executor",
+    "ledger",
+    "resume",
+    "for_",
+    "second_process",
+)
+NO_THREADS = (
+    "runs in the process that asks, and an audit needs processes of its own, so that a learner that hangs, dies or "
+    "changes global state harms nothing else: give one of processes, e.g. ProcessPoolExecutor(4), or use jobs=4"
+)
+
+
+def check_executor(executor: object) -> None:
+    """Raise BadValue for what is no executor, or one of threads."""
+    from concurrent.futures import Executor, ThreadPoolExecutor
+
+    if not isinstance(executor, Executor):
+        cure = "must be a concurrent.futures.Executor, e.g. ProcessPoolExecutor(4) or a Dask client's get_executor()"
+        raise BadValue("executor", executor, cure)
+    if isinstance(executor, ThreadPoolExecutor):
+        raise UsageError(f"executor={type(executor).__name__} {NO_THREADS}")
 
 
 class Engine(Protocol):

@@ -98,7 +98,7 @@ class Worker:
         """Whether it took the task, call(bench, *args): one that has died does not."""
         sent = (luggage.key, None if luggage.key in self._has else luggage.bench)
         try:
-            with _main_hidden():
+            with _caller_hidden():
                 future = self._pool.schedule(call, args=(sent, *args))
         except RuntimeError:
             return False
@@ -203,22 +203,43 @@ def context() -> Any:
     return made
 
 
+def forget_forked_server() -> None:
+    """Let a forked process start a server of its own: Python takes that of its parent for one, and fails when it looks
+    whether it still runs."""
+    from multiprocessing import forkserver
+
+    server: Any = forkserver._forkserver
+    if server._forkserver_pid is None:
+        return
+    with suppress(ChildProcessError):
+        if os.waitpid(server._forkserver_pid, os.WNOHANG)[0] == 0:
+            return  # it is a child of this process, and runs
+    with suppress(OSError):
+        os.close(server._forkserver_alive_fd)  # the parent's server runs until all copies of it are closed
+    server.__init__()
+
+
 _hiding = threading.Lock()
 
 
 @contextmanager
-def _main_hidden() -> Iterator[None]:
-    """Workers need no copy of the main module, whose top level would run again in each of them.
+def _caller_hidden() -> Iterator[None]:
+    """Workers need no copy of the main module, whose top level would run again in each of them: what it defines is sent
+    by value. Nor do they know a start method that a library has added here."""
+    import multiprocessing
 
-    What it defines is sent by value.
-    """
     with _hiding:
-        main = sys.modules["__main__"]
+        main, method = sys.modules["__main__"], multiprocessing.get_start_method(allow_none=True)
+        is_added = method not in (None, *multiprocessing.get_all_start_methods())
         sys.modules["__main__"] = types.ModuleType("__main__")
         try:
+            if is_added:
+                multiprocessing.set_start_method(None, force=True)
             yield
         finally:
             sys.modules["__main__"] = main
+            if is_added:
+                multiprocessing.set_start_method(method, force=True)
 
 
 def pack(bench: Bench, how: RunOptions, *, far: bool = False) -> Luggage:

@@ -105,6 +105,10 @@ def audit(subject: Learner, source: object = None, **keywords: Unpack[AuditKeywo
 
     For Python alone:
 
+    - `executor`: Run in the processes of this concurrent.futures.Executor, such as ProcessPoolExecutor(4), loky's, or
+      a Dask client's get_executor() (default: no executor). The record is the same, and the executor is not shut down.
+      Each of its processes starts a worker process for the subject, so timeout and memory hold there too. Threads are
+      refused.
     - `second_process`: Run pair 0 once more in a second process, with another hash seed and its runs in the other
       order (default: True). False saves that process, and gives up noticing hidden state that only another process or
       another hash seed shows: the order of a set, hash(), what earlier runs left behind, files that a run writes for a
@@ -127,7 +131,7 @@ def ask(question: str, subject: Learner, source: object = None, **keywords: Unpa
 
     Every question takes `size`, `sample`, `params`, `view`, `atol`, `rtol`, `probe`, `resample`, `as_`,
     `accept_overlap`, `randomness`, `seed`, `confidence`, `jobs`, `timeout`, `memory`, `on_error`, `ledger`, `resume`,
-    `cluster`, `for_`, `second_process`, as in `audit`.
+    `cluster`, `for_`, `executor`, `second_process`, as in `audit`.
 
     `rho`, `churn`, `loss`, `nu`, `list_size`: what `audit` asks, with the same keywords.
 

@@ -30,6 +30,7 @@ class ReplayKeywords(TypedDict, total=False):
     resume: bool
     cluster: str | None
     for_: float | str | None
+    executor: Any
     second_process: bool
     fixed: int | None
     inputs: Any

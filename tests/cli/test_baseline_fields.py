@@ -81,6 +81,7 @@ ELSEWHERE = {
     "no_integrate": "outputs are counted",
     "jobs": "who runs it",
     "cluster": "who runs it",
+    "executor": "who runs it",
     "confidence": "one for all audits of a file",
     "timeout": "a run that takes longer ends the audit, and nothing is counted",
     "ledger": "where trials are kept",

@@ -97,6 +97,36 @@ def test_the_same_record_on_a_cluster(running: Running, tmp_path: Path) -> None:
         assert there.cost.engine == f"on the Dask cluster {running.address}, one BLAS thread each"
 
 
+def test_the_executor_of_a_client_gives_the_same_record_and_stays_open(running: Running) -> None:
+    from distributed import Client
+
+    asked: dict[str, Any] = {"size": 50, "seed": 3, "rho": 0.2}
+    with Client(running.address) as client:  # type: ignore[no-untyped-call]
+        executor = client.get_executor()  # type: ignore[no-untyped-call]
+        there = auditor.audit("faults:slow", ROWS, **asked, executor=executor)
+        assert executor.submit(pow, 2, 3).result() == 8
+        assert client.status == "running"
+        left = client.run(lambda: len(sys.modules["auditor.engine.executor"]._runners))  # type: ignore[no-untyped-call]
+        assert {*left.values()} == {0}
+    with pytest.raises(UsageError, match="executor=ClientExecutor cannot run audits: its Dask client is closed"):
+        auditor.audit("faults:slow", ROWS, **asked, executor=executor)
+    assert timeless(there) == timeless(auditor.audit("faults:slow", ROWS, **asked))
+    assert there.cost.engine == f"on the Dask cluster {running.address}, one BLAS thread each"
+
+
+def test_a_client_whose_workers_are_threads_here_is_refused() -> None:
+    from distributed import Client
+
+    own = cluster._start(1)
+    try:
+        with Client(own, set_as_default=False) as client:  # type: ignore[no-untyped-call]
+            executor = client.get_executor()  # type: ignore[no-untyped-call]
+            with pytest.raises(UsageError, match=r"executor=ClientExecutor of inproc://\S+ runs in the process that"):
+                auditor.audit("faults:slow", ROWS, size=5, executor=executor)
+    finally:
+        own.close()
+
+
 def test_workers_with_other_code_are_refused(running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of one version: what is sent would not be understood."""
     (tmp_path / "__init__.py").write_text("other = True\n")
@@ -217,9 +247,9 @@ def test_clusters_that_are_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         auditor.audit("faults:slow", ROWS, size=5, cluster="tls://127.0.0.1:9")
     lonely, check = Running(tmp_path), cluster._check
 
-    def impatient(client: Any, spec: str) -> None:
+    def impatient(*greeted: Any, **how: Any) -> None:
         monkeypatch.setattr(cluster, "_CONNECT", 0.5)  # for a worker to come; the scheduler is there
-        check(client, spec)
+        check(*greeted, **how)
 
     monkeypatch.setattr(cluster, "_CONNECT", 600)
     monkeypatch.setattr(cluster, "_check", impatient)

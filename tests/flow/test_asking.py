@@ -129,7 +129,8 @@ def test_in_python_one_process_runs_it_unless_more_are_asked_for() -> None:
 
 def test_every_option_of_check_has_words_and_a_heading_or_is_for_python_alone() -> None:
     table = check_table()
-    assert {name for name, one in table.items() if one.group is None} == {"family", "baseline", "second_process"}
+    in_python = {name for name, one in table.items() if one.group is None}
+    assert in_python == {"family", "baseline", "second_process", "executor"}
     assert all(one.words and one.group in GROUPS for one in table.values() if one.group)
     for name in ("curve", "price", "reuse"):
         assert {"jobs", "ledger", "resume", "cluster"} <= set(find_question(name).Options.__struct_fields__)

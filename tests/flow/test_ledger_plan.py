@@ -146,7 +146,7 @@ def test_limits_reach_the_ledger_and_who_runs_it_does_not(begun: Path, limit: st
     assert limit in said.replace("--", "").replace("-", "_")
     assert said.endswith(f" and {value}")
     open_with(stub(), make_run_options(ledger=begun, resume=True, jobs=2, for_="5m", second_process=False))
-    free = {"jobs", "cluster", "ledger", "resume", "for_", "second_process"}
+    free = {"jobs", "cluster", "executor", "ledger", "resume", "for_", "second_process"}
     assert {"timeout", "memory", "on_error"} == set(RUN_OPTIONS) - free
 
 

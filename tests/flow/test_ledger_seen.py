@@ -110,6 +110,7 @@ SAME = {
     "resume": "that it goes on",
     "jobs": "who runs it: a record does not depend on it",
     "cluster": "who runs it: a record does not depend on it",
+    "executor": "who runs it: a record does not depend on it",
     "for_": "how long somebody waits",
     "accept_overlap": "whether a verdict is wanted at all",
     "second_process": "what the preflight looks at: no pair depends on it",

@@ -60,9 +60,10 @@ def settle_versions(request: Request) -> Versions:
         raise UsageError("old is a function, and against and old_python load old code by its name: give a target")
     if options.private == "both":
         raise UsageError("--private both asks two questions: with compare give shared or unshared")
-    if options.cluster is not None and is_elsewhere:
+    if (options.cluster is not None or options.executor is not None) and is_elsewhere:
+        who = "an executor may have" if options.cluster is None else f"--cluster {options.cluster} has"
         raise UsageError(
-            f"--cluster {options.cluster} has workers elsewhere, where there is neither the checkout of --against nor "
+            f"{who} workers elsewhere, where there is neither the checkout of --against nor "
             "the Python of --old-python: use --jobs"
         )
     cell = make_cell("compare", load_asked(request, options.params), request.source, options)

@@ -1,0 +1,298 @@
+"""The same blocks on somebody's executor: each of its processes runs them in a worker process of its own.
+
+So a subject can hang or die there as here, --timeout and --memory hold, and a run that fails after others is tried
+alone in a fresh process: `workers` does all of it, wherever it runs. The executor is the caller's, and is never shut
+down. What a process needs is sent by cloudpickle, in memory only.
+
+The first half of this module runs where the audit is, the second half in the executor's processes.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
+from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import contextmanager, suppress
+from hashlib import blake2b
+from multiprocessing.util import Finalize
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+from msgspec.structs import replace
+
+import auditor
+from auditor.engine.engine import NO_THREADS, BlockPace, Done, Keep, RunOptions, cores, in_order
+from auditor.engine.inside_worker import Luggage
+from auditor.engine.worker_process import at_home, forget_forked_server, pack, uninterrupted
+from auditor.engine.workers import Workers
+from auditor.errors import AuditorError, SubjectError, UsageError
+from auditor.trials.preflight import Look
+from auditor.trials.second_server import entrust_folder
+from auditor.trials.trial import Bench, Trial
+
+BLOCKS_A_SECOND = 50  # of all together: a Dask scheduler does three to six times as many (benchmarks/cluster.py)
+_IDLE = 10.0  # seconds without a block after which a worker process ends
+
+
+class OnExecutor:
+    """An engine on an executor of processes that belongs to the caller."""
+
+    _cancelled = "it was cancelled"
+    _cure = "make a new executor; with ledger=FILE, resume=True goes on from here"
+    _keywords: Mapping[str, Any] = {}  # that its `submit` takes besides those of the task
+
+    def __init__(self, how: RunOptions, executor: Executor, name: str = "") -> None:
+        self._executor, self._name = executor, name or f"executor={type(executor).__name__}"
+        self._how = replace(how, cluster=None, executor=None, ledger=None, log=None)
+        self._answers: SimpleQueue[Future[Any]] = SimpleQueue()
+        self._under_way: dict[Future[Any], range] = {}
+        self._audit = os.urandom(8).hex()  # tells its worker processes from those of another audit
+        self._packed: dict[tuple[int, ...], tuple[Bench, Any, BlockPace]] = {}  # with the benches: no id is used again
+        self._luggage: Any = None  # what is being run
+        self._flags = (False, True)  # what the preflight said since: copies, judges
+
+    @property
+    def words(self) -> str:
+        return f"on a {type(self._executor).__name__} of {self.hands}, one BLAS thread each"
+
+    @property
+    def hands(self) -> int:
+        """Processes of the executor; as many as there are cores here if it does not say."""
+        most = getattr(self._executor, "_max_workers", None)
+        return most if isinstance(most, int) and most > 0 else cores()
+
+    @property
+    def block_seconds(self) -> float:
+        """Longer on more processes, so that whoever hands out the blocks always has the same to do."""
+        return max(1.0, self.hands / BLOCKS_A_SECOND)
+
+    def greet(self) -> None:
+        """Raise UsageError unless the executor has processes, with the same auditor."""
+        with greeting_token() as token:
+            try:
+                found = self._executor.submit(greeting_there, token).result()
+            except BrokenExecutor as error:
+                raise self._given_up("its first task", error) from error
+            except Exception as error:
+                what = f"{self._name} cannot run audits ({type(error).__name__}: {error})"
+                raise UsageError(f"{what}: give one that takes tasks, and has the same auditor") from error
+        check_greetings(self._name, [found])
+
+    def _pack(self, bench: Bench) -> None:
+        self._flags = (bench.copies, bench.judges)
+        if bench.identity not in self._packed:
+            self._packed[bench.identity] = bench, self._luggage_of(bench), BlockPace()
+        self._luggage = self._packed[bench.identity][1]
+
+    def _luggage_of(self, bench: Bench) -> Any:
+        return pack(bench, self._how, far=True)
+
+    def _sent(self, whole: bool) -> Any:
+        """Return what goes with a task: the bench itself only where a process has asked for it."""
+        return self._luggage if whole else replace(self._luggage, bench=b"")
+
+    def look(self, bench: Bench, timed: Callable[[float], None]) -> Look:
+        self._pack(bench)
+        future = self._submit(look_there, self._audit, self._how, self._sent(whole=True))
+        future.add_done_callback(self._answers.put)
+        found = self._result(self._next_answer(), "the preflight")
+        if isinstance(found, AuditorError):
+            raise found
+        timed(found.seconds)
+        return found  # type: ignore[no-any-return]
+
+    def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]:
+        self._pack(bench)
+        try:
+            yield from in_order(self, wanted, keep, self._packed[bench.identity][2])
+        finally:
+            self._forget()
+
+    def _forget(self) -> None:
+        """Cancel the blocks that nobody waits for any more; those that have begun run to their end."""
+        with uninterrupted(), suppress(Exception):
+            for future in self._under_way:
+                future.cancel()
+        self._under_way.clear()
+        self._answers = SimpleQueue()
+
+    def has_room(self) -> bool:
+        return len(self._under_way) < max(1, self._how.ahead * self.hands)
+
+    def submit(self, block: range, whole: bool = False) -> None:
+        future = self._submit(block_there, self._audit, self._how, self._sent(whole), block, *self._flags)
+        self._under_way[future] = block
+        future.add_done_callback(self._answers.put)
+
+    def _submit(self, call: Callable[..., Any], *args: Any) -> Future[Any]:
+        try:
+            return self._executor.submit(call, *args, **self._keywords)
+        except RuntimeError as error:  # it broke, or was shut down
+            raise self._given_up("its tasks", error) from error
+
+    def finished(self) -> Iterable[Done]:
+        future = self._next_answer()
+        block = self._under_way.pop(future)
+        done = self._result(future, f"pairs {block.start} to {block[-1]}" if len(block) > 1 else f"pair {block[0]}")
+        if done is None:  # its process did not have the bench
+            self.submit(block, whole=True)
+            return []
+        return [done]
+
+    def _next_answer(self) -> Future[Any]:
+        return self._answers.get()
+
+    def _result(self, future: Future[Any], what: str) -> Any:
+        error = None if future.cancelled() else future.exception()
+        if future.cancelled() or error is not None:
+            raise self._given_up(what, error)
+        return future.result()
+
+    def _given_up(self, what: str, error: BaseException | None) -> SubjectError:
+        why = self._cancelled if error is None else f"{type(error).__name__}: {error}"
+        return SubjectError(f"{self._name} gave {what} up ({why}); {self._cure}")
+
+    def close(self) -> None:
+        self._forget()
+
+
+@contextmanager
+def greeting_token() -> Iterator[str]:
+    """A text by which a greeting knows the process that sent it."""
+    token = f"{os.urandom(16).hex()}-{os.getpid()}"
+    _tokens.add(token)
+    try:
+        yield token
+    finally:
+        _tokens.discard(token)
+
+
+def check_greetings(name: str, greetings: Collection[tuple[str, bool]], *, may_be_here: bool = False) -> None:
+    """Raise UsageError if a process has another auditor, or is this one."""
+    if any(is_here for _, is_here in greetings) and not may_be_here:
+        raise UsageError(f"{name} {NO_THREADS}")
+    versions = {version for version, _ in greetings}
+    if versions != {here := version_there()}:
+        raise UsageError(f"{name} has auditor {', '.join(sorted(versions))}, and here it is {here}")
+
+
+# What runs in a process of the executor.
+
+
+class _Runner:
+    """The worker process that runs the blocks of one audit for one thread of this process."""
+
+    def __init__(self, how: RunOptions) -> None:
+        self.workers = Workers(how, 1)
+        self.benches: dict[str, Luggage] = {}  # those that were sent
+        self.begun = 0  # tasks
+        self.timer: threading.Timer | None = None
+
+    def take(self, luggage: Luggage) -> bool:
+        """Make ready to run a bench; False if it was never sent."""
+        if luggage.bench:
+            self.benches[luggage.key] = luggage
+        if luggage.key not in self.benches:
+            return False
+        luggage = self.benches[luggage.key]
+        self.workers.luggage = luggage if luggage.path else at_home(luggage)
+        return True
+
+
+_Place = tuple[str, int, int]  # audit, process (which a fork has another of), thread
+_runners: dict[_Place, _Runner] = {}
+_lock = threading.Lock()
+_ready: set[int] = set()  # this process, once it may have children
+_tokens: set[str] = set()  # of greetings that this process has sent
+
+
+def block_there(audit: str, how: RunOptions, luggage: Luggage, block: range, copies: bool, judges: bool) -> Done | None:
+    """Run a block; None if the bench is still to be sent."""
+    with _runner(audit, how) as runner:
+        return runner.workers.run(block, copies, judges) if runner.take(luggage) else None
+
+
+def look_there(audit: str, how: RunOptions, luggage: Luggage) -> Look | AuditorError:
+    with _runner(audit, how) as runner:
+        runner.take(luggage)
+        try:
+            return runner.workers.look_inside()
+        except AuditorError as error:
+            return error
+
+
+@contextmanager
+def _runner(audit: str, how: RunOptions) -> Iterator[_Runner]:
+    """The one for this thread. It ends when it has had nothing to do for a while: nobody says when an audit is over."""
+    place = audit, os.getpid(), threading.get_ident()
+    with _lock:
+        if place not in _runners:
+            _allow_children()
+            _end([other for other in _runners if other[0] != audit and other[1:] == place[1:]])  # of an audit before
+            _runners[place] = _Runner(how)
+        runner = _runners[place]
+        runner.begun += 1
+        if runner.timer:
+            runner.timer.cancel()
+    try:
+        yield runner
+    finally:
+        runner.timer = threading.Timer(_IDLE, _end_if_idle, (place, runner.begun))
+        runner.timer.daemon = True
+        runner.timer.start()
+
+
+def _end_if_idle(place: _Place, begun: int) -> None:
+    with _lock:
+        if place in _runners and _runners[place].begun == begun:
+            _end([place])
+
+
+def _allow_children() -> None:
+    """Let this process start workers, and clean up after them."""
+    if os.getpid() in _ready:
+        return
+    _ready.add(os.getpid())
+    process: Any = multiprocessing.current_process()
+    process._config["daemon"] = False  # Dask's are, and may start nobody, lest nobody end them; ours end with us
+    if multiprocessing.parent_process() is not None:
+        process._config.pop("tempdir", None)  # the parent's folder for sockets, which is not ours to remove
+        entrust_folder(make=True)
+    forget_forked_server()
+    Finalize(None, _end_all, exitpriority=100)  # before multiprocessing waits for its children
+
+
+def _end_all() -> None:
+    with _lock:
+        _end([place for place in _runners if place[1] == os.getpid()])
+
+
+def dismiss(audit: str) -> None:
+    """End an audit's worker processes at once, and with them the runs that are under way."""
+    with _lock:
+        _end([place for place in _runners if place[:2] == (audit, os.getpid())])
+
+
+def _end(places: Iterable[_Place]) -> None:
+    for place in places:
+        runner = _runners.pop(place)
+        if runner.timer:
+            runner.timer.cancel()
+        runner.workers.close()
+
+
+def greeting_there(token: str) -> tuple[str, bool]:
+    """Return the version of auditor here, and whether this is the process that asks: a fork of it has another number,
+    and a process elsewhere does not know the token."""
+    return version_there(), token in _tokens and token.endswith(f"-{os.getpid()}")
+
+
+def version_there() -> str:
+    """Return the version with a digest of the code, since two checkouts may have one number."""
+    code = blake2b(digest_size=4)
+    for file in sorted(Path(auditor.__file__).parent.rglob("*.py")):
+        code.update(file.read_bytes())
+    return f"{auditor.__version__} (code {code.hexdigest()})"
