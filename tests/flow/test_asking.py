@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import getdoc
 from pathlib import Path
 from typing import Any
 
@@ -158,10 +159,10 @@ def test_every_keyword_has_a_type_and_a_sentence() -> None:
     """Whatever the script does that writes them."""
     assert {*ReplayKeywords.__annotations__} == {*find_question("rho").Options.__struct_fields__}
     assert {*AuditKeywords.__annotations__} == {*check_table()}
-    described = f"{auditor.audit.__doc__}{auditor.ask.__doc__}"
+    described = f"{getdoc(auditor.audit)}{getdoc(auditor.ask)}"
     for point in registered_questions().values():
         if point.value.startswith("auditor."):
             for name in find_question(point.name).Options.__struct_fields__:
                 assert name in AskKeywords.__annotations__
-                assert f"\n    - `{name}`: " in described, name
+                assert f"\n- `{name}`: " in described, name
     assert "--" not in described, "an option as the command line has it"
