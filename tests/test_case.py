@@ -80,6 +80,7 @@ def test_the_table_has_every_field_and_knows_no_other_user() -> None:
         ({"versions": {"numpy": "1.26"}}, {"versions": {"numpy": "2.0"}}, "numpy: 1.26 and 2.0"),
         ({"code": "1"}, {"code": "2"}, "the subject's own file (it has changed)"),
         ({"as_": "pandas"}, {"as_": "polars"}, "--as: pandas and polars"),
+        ({"view": "v" * 200}, {"view": "v" * 201}, f"--view: {'v' * 200} and {'v' * 200}..."),
     ],
 )  # fmt: skip
 def test_what_is_said_of_a_difference(was: dict[str, Any], now: dict[str, Any], said: str) -> None:

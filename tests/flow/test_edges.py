@@ -120,7 +120,7 @@ def test_the_gate_on_nu_has_its_shares(fields: dict[str, Any], share: float) -> 
 
 
 def test_what_each_cell_needs_for_all_to_hold_together() -> None:
-    assert made().each == 0.95
+    assert (made().each, made(confidence=0.57).each) == (0.95, 0.57)
     assert made(cells=5).each == pytest.approx(0.99, abs=1e-15)
     assert made(cells=2).each == pytest.approx(0.975, abs=1e-15)
 
@@ -138,7 +138,9 @@ def test_what_a_spotless_subject_costs() -> None:
     assert (made().least_integrated, replace(made(), target=None).least_integrated) == (36, 0)
 
 
-@pytest.mark.parametrize(("target", "alpha"), [(0.1, 0.05), (0.3, 0.05), (0.05, 0.01), (0.5, 0.001), (0.02, 0.1)])
+@pytest.mark.parametrize(
+    ("target", "alpha"), [(0.1, 0.05), (0.3, 0.05), (0.05, 0.01), (0.5, 0.001), (0.02, 0.1), (0.001, 0.49)]
+)
 def test_the_least_budget_is_the_least_that_passes(target: float, alpha: float) -> None:
     least = least_budget(target, alpha)
     assert pass_boundary(target, alpha, least)[0] <= least
@@ -209,7 +211,7 @@ def test_a_budget_that_cannot_decide_is_refused_with_the_least_that_can(asked: d
 
 def test_plans_at_the_edge_are_made() -> None:
     assert make_plan(target=0.05).budget == 2000
-    assert make_plan(target=0.1, pairs=10**12).budget == 10**12
+    assert make_plan(target=0.1, pairs=10**12).budget == make_plan(target=1e-10).budget == 10**12
     assert make_plan(target=0.1, delta=0).delta == 0
     assert make_plan(target=0.1, confidence=0.501, fixed=100).design == "fixed"
     assert make_plan(target=0.3).budget == 334

@@ -829,6 +829,7 @@ def test_the_chance_of_fewer_at_its_ends() -> None:
     assert chance_of_fewer(5, 0.5, 5) == pytest.approx(1 - 1 / 32)
     assert chance_of_fewer(5, 0.5, 1) == pytest.approx(1 / 32)
     assert chance_of_fewer(1, 1.0 + 1e-15, 1) == 0.0
+    assert chance_of_fewer(2**60, 2.0**-60, 1) == pytest.approx(1 / math.e)
     # beyond 2^50 the normal law, half a step below k
     n = 4 * PIECE
     spread = math.sqrt(n) / 2

@@ -163,6 +163,9 @@ def test_what_can_be_called_is_a_function() -> None:
     said = refusal(lambda: signature.checked_function(Callable_, "m:Callable_"))
     assert "audit an instance: write in a file of yours, say audited.py,\n\n    from m import Callable_\n" in said
     assert said.endswith("learner = Callable_()\n\nand audit audited.py:learner")
+    for kind, shown in ((Half, "m:Half"), (Needy, "m:Needy"), (Callable_, "it"), (Callable_, "m:<locals>.Callable_")):
+        said = refusal(functools.partial(signature.checked_function, kind, shown))
+        assert said.endswith(f"to make one trains nothing; {TRAIN}, and audit that")
     said = refusal(lambda: signature.checked_function(Steps.method, "m:Steps.method"))
     assert "audit a function of (sample, r) that makes the object" in said
 
