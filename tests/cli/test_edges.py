@@ -412,10 +412,16 @@ def test_the_help_of_a_question_has_an_example_and_its_exit_codes(monkeypatch: p
         assert (again["replay"].hidden, again["cell"].hidden) == (False, not cell_word)
 
 
-def test_the_docstring_of_a_class_or_of_its_module() -> None:
+def test_the_docstring_of_a_class_or_of_its_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert question._docstring("auditor.cli.commands.question:Nobody").startswith("A command for any question")
     assert question._docstring("auditor.case:Case").startswith("One audited configuration.")
     assert question._docstring("nothing_such:A") == ""
+    file = tmp_path / "odd.py"
+    monkeypatch.setattr(question, "_file", lambda module: file)
+    plain = '"""Of the module."""\nclass AB:\n    """Other."""\n'
+    file.write_text(plain + 'class A(\n    AB,\n):\n    """Own\nwords."""\nclass B: ...\n')
+    found = [question._docstring(f"odd:{name}") for name in ("AB", "A", "B")]
+    assert found == ["Other.", "Own\nwords.", "Of the module."]
 
 
 def typed(**given: Any) -> options.Typed:
