@@ -51,7 +51,7 @@ def _count_or_text(value: str) -> int | str:
 _TYPES: Mapping[tuple[Any, ...], Any] = {(int,): Count(), (float,): click.FLOAT, (int, str): _count_or_text}
 
 
-class Once(click.RichOption):
+class OptionGivenOnce(click.RichOption):
     """An option that may be given once, unless it is `multiple` or a flag. `--help` shows it if it is `basic`.
 
     Of two values click takes the last, and whoever typed the first is not told. So the parser collects all of them,
@@ -83,9 +83,9 @@ def option_of(one: Listed, *, hidden: bool = False) -> click.Option:
     shown: dict[str, Any] = {"help": one.words, "panel": one.group, "basic": one.basic, "hidden": hidden}
     shown["default"] = None
     if one.kinds == (bool,):
-        return Once([one.flag, one.name], is_flag=True, **shown)
+        return OptionGivenOnce([one.flag, one.name], is_flag=True, **shown)
     kind, many = _TYPES.get(one.kinds, click.STRING), one.name in _SEVERAL
-    return Once([one.flag, one.name], type=kind, multiple=many, metavar=one.metavar, **shown)
+    return OptionGivenOnce([one.flag, one.name], type=kind, multiple=many, metavar=one.metavar, **shown)
 
 
 def source_option(*, many: bool, several: bool) -> click.Option:
@@ -94,7 +94,7 @@ def source_option(*, many: bool, several: bool) -> click.Option:
 
     words = 'Where samples come from: "bernoulli(0.5)", module:fn, data.csv#label (default: what the subject declares).'
     words += " If it is given several times, the worst source counts." if several else ""
-    return Once(["--source"], multiple=many, metavar="SPEC", help=words, panel=WHAT)
+    return OptionGivenOnce(["--source"], multiple=many, metavar="SPEC", help=words, panel=WHAT)
 
 
 def running_options() -> Iterator[click.Option]:
@@ -111,8 +111,8 @@ def report_options() -> Iterator[click.Option]:
     for one in FORMATS.values():
         names = [f"--{one.name}", f"{_REPORT}{one.name.replace('-', '_')}"]
         words, basic = f"{one.words} to FILE; - is standard output.", one.name in ("json", "html")
-        yield Once(names, metavar="FILE", help=words, panel=REPORTS, basic=basic)
-    yield Once(
+        yield OptionGivenOnce(names, metavar="FILE", help=words, panel=REPORTS, basic=basic)
+    yield OptionGivenOnce(
         ["--verbose"], is_flag=True, help="Name the method of each interval in the report.", panel=REPORTS, basic=False
     )
 
@@ -159,13 +159,13 @@ class TableCommand(click.RichCommand):
                 context.exit()
 
         words = f"Show all {len(self._shown())} options and exit."
-        return Once(
+        return OptionGivenOnce(
             ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=show, help=words, panel=HELP
         )
 
-    def _shown(self) -> list[Once]:
+    def _shown(self) -> list[OptionGivenOnce]:
         """Return the options that --help-all shows, besides those for help."""
-        return [one for one in self.params if isinstance(one, Once) and not one.hidden and one.panel != HELP]
+        return [one for one in self.params if isinstance(one, OptionGivenOnce) and not one.hidden and one.panel != HELP]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under their headings: all of them, or those that most people need.

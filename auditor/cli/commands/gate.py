@@ -9,7 +9,7 @@ from typing import Any
 
 import rich_click as click
 
-from auditor.cli.options import Once, TableCommand, Typed, read_typed, report_options, running_options
+from auditor.cli.options import OptionGivenOnce, TableCommand, Typed, read_typed, report_options, running_options
 from auditor.cli.prints import stdout_kept
 from auditor.cli.several import answered_together, time_of
 from auditor.errors import UsageError
@@ -81,7 +81,7 @@ gate = TableCommand(
     params=[
         click.RichArgument(["names"], nargs=-1, metavar="[NAME]..."),
         *(
-            Once([flag], metavar=metavar, is_flag=metavar is None, help=words, panel="Which audits")
+            OptionGivenOnce([flag], metavar=metavar, is_flag=metavar is None, help=words, panel="Which audits")
             for flag, metavar, words in (
                 (
                     "--config",

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import rich_click as click
 
-from auditor.cli.options import Once
+from auditor.cli.options import OptionGivenOnce
 from auditor.cli.output import error_console, make_console, write
 from auditor.errors import BadValue, UsageError
 from auditor.files import check_file, check_writable
@@ -18,36 +18,41 @@ _RUN_LENGTH = 100.0
 @click.argument("target")
 @click.option(
     "--ledger",
-    cls=Once,
+    cls=OptionGivenOnce,
     metavar="FILE",
     default="audits.sqlite",
     help="File that keeps the audits (default: audits.sqlite).",
 )
 @click.option(
-    "--since", cls=Once, metavar="DAY", help="Show only audits from this day on, e.g. 2026-11-17 (default: all)."
+    "--since",
+    cls=OptionGivenOnce,
+    metavar="DAY",
+    help="Show only audits from this day on, e.g. 2026-11-17 (default: all).",
 )
 @click.option(
     "--above",
-    cls=Once,
+    cls=OptionGivenOnce,
     type=float,
     metavar="R",
     help="Say when rho rose above R, and exit with 1 if it did (default: not asked).",
 )
 @click.option(
     "--run-length",
-    cls=Once,
+    cls=OptionGivenOnce,
     type=float,
     metavar="N",
     help=f"With --above: the average number of audits until a false alarm is at least this (default: {_RUN_LENGTH:g}).",
 )
 @click.option(
     "--ever",
-    cls=Once,
+    cls=OptionGivenOnce,
     type=float,
     metavar="P",
     help="With --above, in place of --run-length: the probability of any false alarm, ever (default: not used).",
 )
-@click.option("--html", cls=Once, metavar="FILE", help="Write the history as a web page to FILE; - is standard output.")
+@click.option(
+    "--html", cls=OptionGivenOnce, metavar="FILE", help="Write the history as a web page to FILE; - is standard output."
+)
 def history(
     target: str,
     ledger: str,

@@ -6,14 +6,16 @@ from pathlib import Path
 
 import rich_click as click
 
-from auditor.cli.options import Once
+from auditor.cli.options import OptionGivenOnce
 from auditor.cli.output import check_files, write
 from auditor.errors import UsageError
 
 
 @click.command()
 @click.argument("files", metavar="RECORD...", nargs=-1, required=True)
-@click.option("--html", cls=Once, required=True, metavar="FILE", help="Write the page to FILE; - is standard output.")
+@click.option(
+    "--html", cls=OptionGivenOnce, required=True, metavar="FILE", help="Write the page to FILE; - is standard output."
+)
 def page(files: tuple[str, ...], html: str) -> int:
     """Show saved records as one web page, which needs neither a server nor scripts. Runs nothing.
 

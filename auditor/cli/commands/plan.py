@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import rich_click as click
 
-from auditor.cli.options import Count, Once
+from auditor.cli.options import Count, OptionGivenOnce
 from auditor.cli.output import make_console
 
 _HEAD = ("true rho", "expected pairs", "no test below", "pass", "fail", "undecided")
@@ -13,12 +13,24 @@ _FACTORS = (0, 1 / 4, 1 / 2, 0.6, 0.8, 1, 1.25, 1.5, 2, 4)  # of the target: the
 
 @click.command()
 @click.option(
-    "--rho", cls=Once, type=float, default=0.1, metavar="R", help="The rho that the gate accepts (default: 0.1)."
+    "--rho",
+    cls=OptionGivenOnce,
+    type=float,
+    default=0.1,
+    metavar="R",
+    help="The rho that the gate accepts (default: 0.1).",
 )
 @click.option(
-    "--confidence", cls=Once, type=float, default=0.95, metavar="C", help="Confidence of the verdict (default: 0.95)."
+    "--confidence",
+    cls=OptionGivenOnce,
+    type=float,
+    default=0.95,
+    metavar="C",
+    help="Confidence of the verdict (default: 0.95).",
 )
-@click.option("--pairs", cls=Once, type=Count(), metavar="MAX", help="Maximum number of pairs (default: 100 / rho).")
+@click.option(
+    "--pairs", cls=OptionGivenOnce, type=Count(), metavar="MAX", help="Maximum number of pairs (default: 100 / rho)."
+)
 def plan(rho: float, confidence: float, pairs: int | None) -> int:
     """Show what a gate costs: the expected number of pairs, and how often it stays undecided, by the true rho.
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from auditor.cli.options import Count, Once
+from auditor.cli.options import Count, OptionGivenOnce
 from auditor.cli.output import error_console, make_console, plain, warn
 from auditor.cli.prints import stdout_kept
 from auditor.errors import BadValue, UsageError
@@ -39,7 +39,7 @@ _HARMLESS = ("math", "operator", "_operator", "statistics")  # functions of numb
 @click.argument("record_file", metavar="RECORD")
 @click.option(
     "--pair",
-    cls=Once,
+    cls=OptionGivenOnce,
     type=Count(),
     required=True,
     metavar="I",
@@ -47,7 +47,7 @@ _HARMLESS = ("math", "operator", "_operator", "statistics")  # functions of numb
 )
 @click.option(
     "--cell",
-    cls=Once,
+    cls=OptionGivenOnce,
     type=Count(),
     metavar="J",
     help="Number of the source, input or value, from 0, where there are several (default: 0).",

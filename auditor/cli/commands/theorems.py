@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from auditor.cli.options import REPORTS, Once, TableCommand, option_of, report_options, running_options
+from auditor.cli.options import REPORTS, OptionGivenOnce, TableCommand, option_of, report_options, running_options
 from auditor.cli.output import check_files, deliver, plain, survived, write
 from auditor.cli.prints import stdout_kept
 from auditor.cli.several import audit_in_turn, confidence_of, settled_together, time_of
@@ -26,7 +26,7 @@ def _options() -> Iterator[click.Option]:
     table = listed(Options)
     yield from (option_of(table[name]) for name in ("seed", "confidence"))
     yield from running_options()
-    yield Once(
+    yield OptionGivenOnce(
         ["--reports", "folder"],
         metavar="DIR",
         default="reports",
@@ -99,7 +99,7 @@ theorems = TableCommand(
     help=_theorems.__doc__,
     callback=_theorems,
     params=[
-        Once(
+        OptionGivenOnce(
             ["--only"],
             metavar="TEXT",
             help="Audit only the subjects whose name or theorem contains this (default: all).",
