@@ -497,6 +497,22 @@ def test_several_numbers_are_raw_numbers() -> None:
     assert "because the answer has raw numbers with all their digits (continuous)." in inquiry.verdict().reason
 
 
+@pytest.mark.parametrize(("after", "first"), [(0, "row-order"), (2, "row-order"), (3, "continuous")])
+def test_causes_explain_as_much_up_to_a_tenth_of_rho(after: int, first: str) -> None:
+    inquiry = begun(pairs="1" * 30)
+    counts(inquiry, "continuous", before=20)
+    counts(inquiry, "row-order", before=20, after=after)
+    assert causes_of(inquiry)[0].kind == first
+
+
+@pytest.mark.parametrize(("twice", "shown", "is_enough"), [(8, 1, False), (9, 1, True), (9, 0, False)])
+def test_the_first_eight_samples_all_are_run_twice_to_tell_how_often_state_shows(
+    twice: int, shown: int, is_enough: bool
+) -> None:
+    inquiry = begun(pairs="1" * 30)
+    assert inquiry._is_enough(counts(inquiry, "hidden-state", twice=twice, shown=shown)) == is_enough
+
+
 def test_other_causes_are_listed_after_the_main_one() -> None:
     inquiry = begun(pairs="1" * 30)
     for kind in ("labels", "row-order"):

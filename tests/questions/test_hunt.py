@@ -347,7 +347,7 @@ def test_every_rate_has_a_level_of_the_map_the_largest_too(top: float, sixth: in
         ([(10, 0.2, 5), (50, 0.1, 5)], 0.2, ("no candidate, but every source that", "(1 / 40) on", 10, 0.2)),
         ([(10, 0.2, 5), (10, 0.1, 5)], 0.2, ("no candidate, but every source that", "(1 / 40) on", 10, 0.1)),
         ([(10, 0.2, 5), (10, 0.3, 5), (10, 0.9, 0)], 0.3, ("no candidate, but", "(1 / 40) on", 10, 0.2)),
-        ([(10, 0.2, 5), (10, 0.31, 5), (10, 0.9, 5)], 0.9, ("2 of 3 candidates, and every", "(1 / 40) on", 10, 0.2)),
+        ([(10, 0.2, 5), (10, 0.3, 5), (10, 0.9, 5)], 0.9, ("1 of 3 candidates, and every", "(1 / 40) on", 10, 0.2)),
         ([(10, 0.31, 5)], 0.31, ("1 of 1 candidates, and every other source", "", 0, 0.0)),
         ([(10, 0.31, 5)], 0.3, ("no candidate, but every source that was not tried", "", 0, 0.0)),
         ([(10, 0.9, 0)], 1.0, ("any source: no candidate was looked at", "", 0, 0.0)),

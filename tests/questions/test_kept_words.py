@@ -322,6 +322,7 @@ def test_settings_of_repairs() -> None:
         "one": [one, {**one, "gaps": {"output": 0.6}}],
         "two": [two],
         "near": [near],
+        "just near": [{**two, "gaps": {"output.a": 0.25, "output.b": 2.25}}],
         "named": [{**near, "named": True}],
         "none": [none],
         "unlike": [unlike],

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from auditor.cli.command_line import run
 from auditor.errors import BadValue, UsageError
 from auditor.flow.ledger import read_history
 from auditor.flow.record import read_record
+from auditor.questions.list_size.answer import _beside
 from auditor.questions.list_size.inquiry import Runs
 from auditor.questions.list_size.misses import Misses, runs_to_name
 from auditor.report.history import counts_of
@@ -460,3 +462,24 @@ def test_counts_that_contradict_each_other_leave_all_that_is_between() -> None:
     assert low > high
     assert seen.interval("anytime", 0.05) == (high, low)
     assert Misses(1, 30).interval("fixed", 0.05) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("bound", "low", "high", "words"),
+    [
+        (0.25, 0.125, 0.5, "wider than the verdict needs"),
+        (0.25, 0.25, 0.5, "wider than the verdict needs"),
+        (0.25, 0.125, 0.25, ""),
+        (0.25, 0.375, 0.5, ""),
+        (0.125, 0.125, 0.5, "one-sided, and so closer"),
+        (None, 0.125, 0.5, ""),
+    ],
+)
+def test_an_interval_that_contains_the_target_is_explained(
+    bound: float | None, low: float, high: float, words: str
+) -> None:
+    limit = None if bound is None else SimpleNamespace(value=bound)
+    record: Any = SimpleNamespace(measures=[SimpleNamespace(low=low, high=high)], target=0.25, bound=limit)
+    found = _beside(record)
+    assert words in found
+    assert bool(words) == bool(found)

@@ -184,7 +184,7 @@ def test_a_picture_can_be_printed(capsys: pytest.CaptureFixture[str]) -> None:
         (["--eta", "0.1", "--nu", "0.1", "--pairs", "9"], "use --strings"),
         (["--eta", "0.1", "--nu", "0.1", "--rho", "0.2"], "use --nu"),
         (["--eta", "0.1", "--nu", "0.1", "--measure", "churn"], "--measure churn does not go with --eta"),
-        (["--eta", "0.6", "--nu", "0.1", "--beta", "0.1"], "below 1/2"),
+        (["--eta", "0.5", "--nu", "0.1", "--beta", "0.1"], "below 1/2"),
         (["--eta", "0.1", "--nu", "0.1", "--svg", "/nowhere/x.svg"], "cannot write --svg"),
     ],
 )

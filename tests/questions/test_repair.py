@@ -371,6 +371,9 @@ def test_the_cheapest_that_should_pass_is_tried_first() -> None:
     assert candidates(plain, 0.1, 0.8) == plain[1:]
     assert candidates(plain[:2], 0.1, 0.6) == plain[1:2]  # it comes nearest
     assert candidates(plain[:1], 0.1, 0.6) == []
+    edges = [measured(0.125), measured(0.0625), measured(0.0625)]
+    assert candidates(edges, 0.125, 0.5) == edges[1:]
+    assert candidates(edges[:1], 0.125, 0.5) == edges[:1]
     losing = [measured(0.05, 0.3), measured(0.04, 0.1), measured(0.0, 0.0, nothing=True)]
     assert candidates(losing, 0.1, 0.6) == [losing[1], losing[0]]
 
