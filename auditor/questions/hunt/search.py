@@ -82,7 +82,7 @@ class Search(msgspec.Struct):
     def rounds(self) -> Iterator[tuple[list[int], int]]:
         """Yield rounds: candidates by their numbers, and how many pairs each of them gets."""
         first = [self._propose(place, 1) for place in self._start()]
-        pool, elite = max(4, len(first) // 4), max(4, len(first) // 24)
+        pool, elite = len(first) // 4, max(4, len(first) // 24)
         yield from self._run(first, self.few)
         for part in (2, 4, 8):
             yield from self._run(self._largest(first, len(first) // part), self.few * part // 2)
@@ -154,7 +154,7 @@ class Search(msgspec.Struct):
         """Return the places of a design that fills the cube."""
         from scipy.stats.qmc import Sobol
 
-        room = max(8, min(_MOST, self.budget // (_START * self.few)))
+        room = min(_MOST, self.budget // (_START * self.few))
         power = room.bit_length() - 1
         engine = Sobol(self.dimensions, scramble=True, seed=from_key(root_key(self.seed).child("design")))
         return [*engine.random_base2(power)]
