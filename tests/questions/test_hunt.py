@@ -22,7 +22,7 @@ from learners.finished import rounded
 from scipy.stats import binom
 from support.requests import ask, inquiry_of, request_of
 
-from auditor.errors import UsageError
+from auditor.errors import SubjectError, UsageError
 from auditor.flow.parts import Chart
 from auditor.flow.record import Record, to_json
 from auditor.flow.verdict import Tally
@@ -364,6 +364,19 @@ def test_what_is_not_excluded_is_said_by_the_candidate_that_carries_furthest(
     assert exponent in found
     if size:
         assert f"{at_most((1 - (0.3 - high) ** 2) ** (1 / (4 * size)), 9)} at best" in found
+
+
+@pytest.mark.parametrize("count", [1, 5, 6])
+def test_five_candidates_that_faulted_are_listed(count: int) -> None:
+    inquiry: Any = inquiry_of(hunted.majority, None, "hunt", over="bernoulli({p})", range="p=0:1", size=7, rho=0.3)
+    inquiry.next()
+    for one in inquiry.candidates[:count]:
+        one.error = SubjectError("no")
+    (finding,) = inquiry._faults()
+    assert finding.message.startswith(f"{count} of {len(inquiry.values)} candidates gave no outcome: ")
+    assert finding.message.count("p=") == min(count, 5)
+    assert ("more" in finding.message) == (count > 5)
+    assert finding.message.endswith("; and 1 more" if count > 5 else ": no")
 
 
 def test_a_map_is_drawn_by_ratios_from_a_hundred_on() -> None:

@@ -125,6 +125,20 @@ def test_what_a_chart_shows_of_a_size(claim: str, counts: dict[str, Any], point:
     assert _point(PricedClaim(claim, 0.05, 10, 60), row) == point
 
 
+@pytest.mark.parametrize(("low", "contradicts"), [(None, False), (19, False), (20, True), (21, True)])
+def test_a_theorem_is_contradicted_from_its_own_size_on(folder: Path, low: int | None, contradicts: bool) -> None:
+    inquiry = inquiry_of(f"{folder}/known.py:bold", question="price")
+    assert isinstance(inquiry, PriceInquiry)
+    found = inquiry._contradictions([PricedClaim("reproducible", 0.2, low, None)])
+    assert [one.kind for one in found] == ["above-promise"] * contradicts
+
+
+def test_the_least_size_of_a_bound_is_where_it_is_the_target(folder: Path) -> None:
+    inquiry = inquiry_of(f"{folder}/known.py:known", question="price", rho=0.25)
+    assert isinstance(inquiry, PriceInquiry)
+    assert inquiry.bounds == {"limit": 16}, "4 / 16 is 0.25"
+
+
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Record:
     folder = tmp_path_factory.mktemp("known")
