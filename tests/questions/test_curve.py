@@ -167,6 +167,14 @@ def test_an_exponent_takes_mismatches_at_two_values_of_a_log_axis(differing: set
         assert (fitted.exponent is not None) == (fits and spacing == "log3")
 
 
+def test_a_promise_is_kept_by_a_band_that_begins_at_it() -> None:
+    inquiry: Any = inquiry_of(MIXED, question="curve", vary="q=0.01:1:log3", pairs=300)
+    inquiry.promised = [0.0, 0.0, None]
+    drawn(inquiry, lambda cell: float(cell == 1), np.random.default_rng(0))
+    (finding,) = inquiry.answer().findings
+    assert finding.message.startswith("at q=0.1, rho is at least")
+
+
 def test_a_law_steeper_than_most_is_not_cut_off(tmp_path: Path) -> None:
     """rho = (10 / size)^7, exactly. False alarm 5 % at this one seed, by the confidence."""
     (tmp_path / "steep.py").write_text(

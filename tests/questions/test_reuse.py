@@ -251,6 +251,8 @@ def test_what_makes_no_interview_is_refused() -> None:
         interviewed(looks, bits, **{**asked, "rho": 0.1, "fixed": 8})
     with pytest.raises(UsageError, match="asks 0 queries at most, and reuse begins with the second"):
         interviewed(looks, bits, **{**asked, "analyst": lambda ask, rng: None})
+    with pytest.raises(UsageError, match=r"asks 1 quer.* at most, and reuse begins with the second"):
+        interviewed(looks, bits, **{**asked, "analyst": lambda ask, rng: ask(0)})
 
 
 @pytest.mark.parametrize(
