@@ -318,7 +318,7 @@ DIFFERENT: list[tuple[str, Any, Any]] = [
     ("dates with one count", np.datetime64(1, "D"), np.datetime64(1, "s")),
     ("date and duration", np.datetime64("NaT", "D"), np.timedelta64("NaT", "D")),
     ("duration and number", np.timedelta64(1, "as"), 1),
-    ("durations without a unit", np.timedelta64(3), np.timedelta64(4)),
+    ("durations without a unit", *np.array([3, 4]).view("m8")),
     ("month and days", np.timedelta64(1, "M"), np.timedelta64(30, "D")),
     ("mask", np.ma.array([1, 1], mask=[0, 1]), np.ma.array([1, 1], mask=[1, 0])),
     ("unmasked value", np.ma.array([1, 2], mask=[0, 1]), np.ma.array([3, 2], mask=[0, 1])),
