@@ -157,7 +157,8 @@ def _end_all(living: Callable[[], Iterable[int]]) -> Iterator[str]:
         for pid in found:
             with suppress(OSError):
                 command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ")[:60]
-                yield f"process {command.decode(errors='replace').strip()!r}"
+                if command:  # one that is ending has given up its memory, and this with it
+                    yield f"process {command.decode(errors='replace').strip()!r}"
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         wait_until(lambda found=found: not any(map(is_alive, found)))
