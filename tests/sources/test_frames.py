@@ -296,3 +296,7 @@ def test_the_example_of_the_documents_runs(tmp_path: Path) -> None:
     (tmp_path / "example.py").write_text(f"{code}\nprint(record.verdict)")
     ended = subprocess.run([sys.executable, "example.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.stdout == "pass\n", ended.stderr
+
+
+def test_a_dict_of_numbers_without_a_dimension_has_no_columns() -> None:
+    assert [library_of({"a": np.array(value)}) for value in (1.0, [1.0])] == [None, "dict"]
