@@ -471,7 +471,7 @@ def advice(record: Record) -> Iterator[Part]:
         )
     if record.size:
         texts.append("price in place of check finds the size, if there is one, from which the claim holds.")
-    texts.append("explain in place of check finds what makes the runs differ.")
+    texts.append("explain in place of check finds why the runs differ, and repair a wrapper that makes them agree.")
     yield Listing("What to try next:", texts)
 
 
