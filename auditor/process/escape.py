@@ -90,16 +90,16 @@ def code_block(text: str, language: str = "text") -> str:
     return f"{fence}{language}\n{text}\n{fence}"
 
 
-def is_prose(text: str) -> bool:
-    """Whether it can be nothing else."""
+def is_plain_text(text: str) -> bool:
+    """Return True if Markdown finds no markup in `text`."""
     return _PLAIN.fullmatch(text) is not None
 
 
 def sentence(text: str) -> str:
-    """Prose where it can be nothing else, code otherwise: most reasons are ours, some quote an exception."""
+    """Return the text as it is if it is plain, else as code: most reasons are ours, but some quote an exception."""
     if "\n" in text:
         return code_block(text)
-    return text if is_prose(text) else code_span(text)
+    return text if is_plain_text(text) else code_span(text)
 
 
 def _longest_run(text: str) -> int:

@@ -120,7 +120,11 @@ def mean_level(low: float, high: float) -> float:
 
 
 def lower_end(alpha: float, width: float, level: str) -> float:
-    """Return the critical value with level alpha; for level="mean", the c for which the mean over [c, c + width] is."""
+    """Return the lowest critical value that `significant` may draw.
+
+    It is the one at which the test has level alpha; or with level="mean" the c for which the mean level of critical
+    values in [c, c + width] is alpha.
+    """
     from scipy.optimize import brentq
     from scipy.special import ndtri
 

@@ -229,7 +229,7 @@ def test_a_fence_is_longer_than_any_in_it() -> None:
         ("Größe", False),
     ],
 )
-def test_only_what_can_be_nothing_else_is_prose(text: str, plain: bool) -> None:
+def test_only_text_without_markup_is_plain(text: str, plain: bool) -> None:
     assert sentence(text) == (text if plain else f"`{text}`")
 
 

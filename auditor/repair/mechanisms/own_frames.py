@@ -47,7 +47,7 @@ class OwnCode:
         return known
 
     def frames(self, frame: FrameType | None, base: FrameType | None = None) -> Iterator[FrameType]:
-        """Yield the frames of the subject's own code on the way up from a frame, until `base`."""
+        """Yield the frames of the subject's own code from `frame` up to `base`; `sites` keys draws by their places."""
         while frame is not None and frame is not base:
             if self(frame.f_code):
                 yield frame

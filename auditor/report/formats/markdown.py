@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from auditor.flow.parts import Bar, Chart, Command, Facts, Listing, Part, Table, Words
 from auditor.flow.record import Record
-from auditor.process.escape import code_block, code_cell, code_span, is_prose, sentence, shortened
+from auditor.process.escape import code_block, code_cell, code_span, is_plain_text, sentence, shortened
 from auditor.report.pictures.plot import plot
 from auditor.report.several import figures, reached
 from auditor.report.words import baseline_offers, count_trials, describe, shared_confidence
@@ -104,14 +104,14 @@ def _title(text: str) -> str:
 
 def _known(texts: Sequence[str]) -> str:
     """Return our own words as prose and somebody else's as code; all as code where ours are not harmless."""
-    if len(texts) == 1 or not all(is_prose(f"a{text}") for text in texts[::2]):
+    if len(texts) == 1 or not all(is_plain_text(f"a{text}") for text in texts[::2]):
         return _cell("".join(texts))
     return "".join(_data(text) if i % 2 else text for i, text in enumerate(texts))
 
 
 def _cell(text: str) -> str:
     """Return a text for a table; no list begins in a cell, so that a number is prose there."""
-    return text if not text or is_prose(f"a{text}") else _data(text)
+    return text if not text or is_plain_text(f"a{text}") else _data(text)
 
 
 def _data(text: str) -> str:

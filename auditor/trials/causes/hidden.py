@@ -221,6 +221,7 @@ class _Watch:
         self._line = f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
     def look(self) -> None:
+        """Note the line before this one as the one that changed the hidden state at this place, if it has changed."""
         if not self.is_full and token(self._place.read()) != self._token:
             self.where = self._line
 

@@ -259,6 +259,7 @@ class World:
         yield numpy.random, "seed", self._seeding(numpy.random.seed, "numpy.random.seed", words)
 
     def _seeded_random(self) -> type:
+        """Return a stand-in for random.Random that draws its seed from this experiment's bytes if it is given none."""
         world = self
 
         class Random(random.Random):  # its own name is what a subject may look at
