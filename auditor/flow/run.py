@@ -76,11 +76,13 @@ def carry_out(
     `engine` is one that several audits share, and that stays open. --for goes by `now`.
     """
     run = Run(inquiry, options, watch or Silent(), Clock(options.for_, now))
-    run.watch.planned(inquiry)
     with ExitStack() as stack, ExitStack() as state:
         stack.callback(inquiry.close)
-        state.enter_context(process_state_kept())
+        is_shown = False
         try:
+            run.watch.planned(inquiry)  # whoever sees its words may interrupt from here on, and gets a record
+            is_shown = True
+            state.enter_context(process_state_kept())
             run.begin(stack, engine)
             try:
                 run.work()
@@ -90,6 +92,8 @@ def carry_out(
         except UsageError:
             raise
         except BaseException as raised:
+            if not (is_shown or is_interrupt(raised)):
+                raise  # the fault of whoever watches
             verdict = run.ended_by(raised)
         state.close()  # no code of the subject's runs from here on
         record = run.record(request, verdict)

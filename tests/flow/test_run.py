@@ -12,6 +12,7 @@ import auditor
 from auditor.errors import UsageError
 from auditor.flow.question import Inquiry
 from auditor.flow.record import read_record, to_json
+from auditor.flow.run import Silent
 
 
 def uniform(rng: np.random.Generator, size: int) -> np.ndarray:
@@ -191,3 +192,21 @@ def test_a_source_among_several_that_is_none_is_refused_before_any_pair() -> Non
     with pytest.raises(UsageError, match="has no distribution 'nope'"):
         audit(counts, [uniform, "nope"], size=2)
     assert len(runs) == 6  # the preflight on the first
+
+
+class ShowsThePlan(Silent):
+    def __init__(self, raises: type[BaseException]) -> None:
+        self.raises = raises
+
+    def planned(self, inquiry: Inquiry) -> None:
+        raise self.raises("while the plan is shown")
+
+
+def test_an_interrupt_as_soon_as_the_plan_is_shown_gives_a_record() -> None:
+    record = carried_out("constant", watch=ShowsThePlan(KeyboardInterrupt))
+    assert (record.verdict, record.decided_by, record.pairs) == ("inconclusive", "interrupt", 0)
+
+
+def test_a_watcher_that_fails_is_not_the_subjects_fault() -> None:
+    with pytest.raises(OSError, match="while the plan is shown"):
+        carried_out("constant", watch=ShowsThePlan(OSError))
