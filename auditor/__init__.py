@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from auditor.subjects.subject import subject as subject
     from auditor.values import fingerprint as fingerprint
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "AuditorError": "auditor.errors",
