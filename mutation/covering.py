@@ -20,8 +20,9 @@ import coverage
 import pytest
 from scope import ROOT
 
-OF_CLASSES = (  # tests of fields, defaults and the like: they execute no line of the class that they look at
+OF_DECLARATIONS = (  # tests of fields, defaults and the like: they execute no line of what they look at
     "tests/test_structs.py::test_structs_are_frozen",
+    "tests/algorithms/test_conformance.py::test_what_it_declares",
     "tests/questions/test_kept_words.py::test_what_questions_keep_has_its_fields_and_defaults",
 )
 SECONDS = 40  # the longest that the tests of one mutant take together
@@ -105,19 +106,19 @@ class Covering:
     def tests(self, module: str, line: int) -> list[str]:
         """Return the passing tests that execute the statement at a line, those named after its module first.
 
-        A statement that is executed on import, such as a constant, counts as executed by every test of its module,
-        and by the tests of classes.
+        A statement that is executed on import, such as a constant, counts as executed by every test of its module.
+        The tests of declarations come first for these, and for a function's header.
         The list ends where the tests together take longer than SECONDS; the quickest come first.
         """
-        lines = lines_to_execute((self.root / module).read_text(), line)
+        lines, on_import = lines_to_execute((self.root / module).read_text(), line)
         by_line = self._tests_by_line(module)
         found = {test for number in lines or by_line for test in by_line.get(number, ()) if test in self.seconds}
-        if not lines:
-            found |= {test for test in self.seconds if test.startswith(OF_CLASSES)}
+        if on_import:
+            found |= {test for test in self.seconds if test.startswith(OF_DECLARATIONS)}
         names = {part for part in Path(module).with_suffix("").parts if part not in ("auditor", "__init__")}
         close = {test: -sum(name in test.partition("::")[0] for name in names) for test in found}
         chosen, total = [], 0.0
-        for test in sorted(found, key=lambda one: (not one.startswith(OF_CLASSES), close[one], self.seconds[one])):
+        for test in sorted(found, key=lambda one: (not one.startswith(OF_DECLARATIONS), close[one], self.seconds[one])):
             total += self.seconds[test]
             if total > SECONDS:
                 break
@@ -125,10 +126,11 @@ class Covering:
         return chosen
 
 
-def lines_to_execute(text: str, line: int) -> set[int]:
-    """Return the lines of the statement at this line; empty if it is executed on import.
+def lines_to_execute(text: str, line: int) -> tuple[set[int], bool]:
+    """Return the lines of the statement at this line, and whether it is executed on import; then they may be none.
 
-    A function's header counts as its body, since its defaults matter when it is called.
+    A function's header, which is executed on import too, counts as the whole function: its defaults matter when it is
+    called, and a decorator's lambda when that is.
     """
     inside = [
         node
@@ -140,13 +142,13 @@ def lines_to_execute(text: str, line: int) -> set[int]:
     ]
     functions = [node for node in inside if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
     if not functions:
-        return set()
+        return set(), True
     node: Any = inside[-1]  # ast.walk goes from the outside in
     if node is functions[-1]:
-        return {number for one in node.body for number in range(one.lineno, one.end_lineno + 1)}
+        return set(range(min([node.lineno, *_decorators(node)]), node.end_lineno + 1)), True
     end = node.body[0].lineno - 1 if getattr(node, "body", None) and isinstance(node.body, list) else node.end_lineno
     start = node.pattern.lineno if isinstance(node, ast.match_case) else node.lineno
-    return set(range(start, max(start, end) + 1))
+    return set(range(start, max(start, end) + 1)), False
 
 
 def _decorators(node: Any) -> list[int]:

@@ -6,6 +6,7 @@ A mutant's rank is a hash of the seed and of where it is, so the sample of one m
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from hashlib import blake2b
@@ -41,6 +42,7 @@ def sample(modules: list[str], size: int, seed: int) -> list[WorkItem]:
     return found
 
 
+_TOLD_BY_NO_TEST = re.compile("cache|^abstractmethod$").search
 Mutant = tuple[str, str, int, tuple[int, int], tuple[int, int]]
 
 
@@ -71,8 +73,8 @@ def mutated(module: str, operator: str, occurrence: int) -> str:
 
 def changes_anything(module: str, operator: str, occurrence: int) -> bool:
     """Python at all, and nothing that no test could tell: annotations and what is imported for them, `*` between
-    parameters, slots, a cache left out, decorators in a Protocol, and the `strict` of a zip, which asserts what the
-    code around it makes true."""
+    parameters, slots, a cache left out, decorators in a Protocol, and what asserts that the code around it is right:
+    `abstractmethod`, and the `strict` of a zip."""
     try:
         after = ast.parse(mutated(module, operator, occurrence))
     except (SyntaxError, AttributeError):  # cosmic-ray cannot replace a dotted name in a tuple of exceptions
@@ -93,7 +95,7 @@ def _behaviour(tree: ast.Module) -> str:
                     one.decorator_list = []
         elif isinstance(node, ast.FunctionDef):
             node.returns = None
-            node.decorator_list = [one for one in node.decorator_list if "cache" not in ast.unparse(one)]
+            node.decorator_list = [one for one in node.decorator_list if not _TOLD_BY_NO_TEST(ast.unparse(one))]
         elif isinstance(node, ast.arguments):
             node.args, node.posonlyargs, node.kwonlyargs = node.posonlyargs + node.args + node.kwonlyargs, [], []
             node.defaults, node.kw_defaults = [*node.defaults, *filter(None, node.kw_defaults)], []

@@ -48,29 +48,31 @@ class Box:
 
 
 @pytest.mark.parametrize(
-    ("line", "lines"),
+    ("line", "lines", "on_import"),
     [
-        (1, set()),  # executed on import: every test of the module counts
-        (3, set()),
-        (4, {6, 7, 8, 9, 10, 11, 12, 13}),  # a function's header counts as its body
-        (5, {6, 7, 8, 9, 10, 11, 12, 13}),
-        (7, {6, 7}),
-        (8, {8}),
-        (11, {10, 11}),
-        (12, {12}),
-        (13, {13}),
+        (1, set(), True),  # every test of the module counts
+        (3, set(), True),
+        (4, {*range(4, 14)}, True),  # a function's header counts as the whole function
+        (5, {*range(4, 14)}, True),
+        (7, {6, 7}, False),
+        (8, {8}, False),
+        (11, {10, 11}, False),
+        (12, {12}, False),
+        (13, {13}, False),
     ],
 )
-def test_a_mutant_is_tried_on_the_tests_that_execute_its_statement(scope: Any, line: int, lines: set[int]) -> None:
+def test_a_mutant_is_tried_on_the_tests_that_execute_its_statement(
+    scope: Any, line: int, lines: set[int], on_import: bool
+) -> None:
     from covering import lines_to_execute
 
-    assert lines_to_execute(CODE, line) == lines
+    assert lines_to_execute(CODE, line) == (lines, on_import)
 
 
-def test_mutants_of_classes_are_tried_on_the_tests_of_classes(scope: Any) -> None:
-    from covering import OF_CLASSES
+def test_mutants_of_declarations_are_tried_on_the_tests_of_declarations(scope: Any) -> None:
+    from covering import OF_DECLARATIONS
 
-    for path, _, name in (one.partition("::") for one in OF_CLASSES):
+    for path, _, name in (one.partition("::") for one in OF_DECLARATIONS):
         assert f"def {name}(" in (ROOT / path).read_text()
 
 
