@@ -52,6 +52,7 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.halfspace import boxes_size, check_margin, foams_size, r_halfspace_boxes, r_halfspace_foams
+from algorithms.halfspace import check_parameters as check_halfspace
 from algorithms.rejection import BOTTOM, Bottom, rejection_sampler, rejection_size
 from algorithms.statistical_query import rstat, scaled
 from algorithms.statistical_query import sample_size as rstat_size
@@ -207,6 +208,7 @@ def halfspaces(tau: float, d: int, rounding: str) -> WeakLearner:
     }
     if rounding not in choices:
         raise ValueError(f"rounding={rounding!r} must be one of {', '.join(choices)}")
+    check_halfspace(1.0, tau, d)
     learner, size = choices[rounding]
     return WeakLearner(
         tau / 4,

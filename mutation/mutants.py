@@ -103,7 +103,7 @@ def _behaviour(tree: ast.Module) -> str:
             node.annotation = None
         elif isinstance(node, ast.AnnAssign):
             node.annotation = ast.Constant(None)
-        elif isinstance(node, ast.keyword) and node.arg in ("slots", "strict"):
+        elif isinstance(node, ast.keyword) and node.arg in ("slots", "strict", "total"):
             node.value = ast.Constant(None)
         elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             node.test = ast.Constant(None)

@@ -71,7 +71,8 @@ def plain_size(p0: float, eps: float, delta: float) -> int:
 
 def interval(p0: float, eps: float, rho: float, delta: float) -> tuple[float, float]:
     """Return the ends of the critical value, for the declared size."""
-    a = math.sqrt(math.log(2 / delta) / (2 * sample_size(p0, eps, rho, delta)))
+    size = sample_size(p0, eps, rho, delta)
+    a = math.sqrt(math.log(2 / delta) / (2 * size))
     return a, eps - a
 
 

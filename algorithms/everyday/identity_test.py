@@ -130,7 +130,7 @@ def design(null: Null, eps: float, rho: float, delta: float) -> Design:
     check_rates(rho, delta)
     one = weights_of(null)
     if not 0 < eps < 1 - one.q.min() + 1e-12:
-        raise ValueError(f"eps={eps!r} must be in (0, {1 - one.q.min():g}): the distance to be noticed, e.g. 0.25")
+        raise ValueError(f"eps={eps!r} must be in (0, {1 - one.q.min():g}]: the distance to be noticed, e.g. 0.25")
     return _design(law_of(null), eps, rho, delta)
 
 

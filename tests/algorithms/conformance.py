@@ -288,7 +288,7 @@ r_heavy_hitters | rho=1.5 | rho=1.5 must be in (0, 1]
 r_heavy_hitters | sample_scale=0.0 | sample_scale=0.0 must be above 0
 r_identity_test | size: null=1 | must be two probabilities or more, of the rows 0, 1, ..., or a number, e.g. 8
 r_identity_test | size: null=(0.5,0.6) | adds up to 1.1, and must to 1: give the rest a value too
-r_identity_test | eps=0.9 | eps=0.9 must be in (0, 0.875): the distance to be noticed, e.g. 0.25
+r_identity_test | eps=0.9 | eps=0.9 must be in (0, 0.875]: the distance to be noticed, e.g. 0.25
 r_identity_test | rho=2 | rho=2 must be in (0, 1]
 r_mean_vector | eps=0.0 | eps=0.0 must be above 0: how far the output may be from the mean, e.g. 0.2
 r_mean_vector | rho=1.5 | rho=1.5 must be in (0, 1]: how often two outputs may differ, e.g. 0.1

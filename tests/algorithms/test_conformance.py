@@ -7,6 +7,8 @@ are fixed.
 
 from __future__ import annotations
 
+import math
+import re
 from typing import Any
 
 import numpy as np
@@ -80,10 +82,52 @@ def test_bad_parameters_get_name_value_range_and_cure(name: str, params: str, wo
         assert words in str(audited.value)
     if by != "size":
         subject = load_subject(name)
-        rows, private = few_rows(name), {"private": from_key(root_key(1))} if subject.private else {}
+        rows = few_rows(name)
         with pytest.raises((ValueError, auditor.AuditorError)) as called:
-            subject.fn(rows, from_key(root_key(0)), **private, **given(asked))
+            subject.fn(rows, from_key(root_key(0)), **private_of(subject), **given(asked))
         assert words in str(called.value)
+
+
+RANGE = re.compile(r"(\w+)=\S+ must be (?:in ([\[(])(.+?), (.+?)([\])])(?: = |:|,|$)|an integer from (\d+) to (\d+))")
+ROUNDED = "0.00204", "1.98 rho width"  # ends that a message gives in few digits, or in words
+
+
+def ends_of_ranges() -> list[tuple[str, str, dict[str, Any], bool]]:
+    """Return the ends of each range that a message of the table gives, what is beyond, and whether it is refused."""
+    found = {}
+    for name, bad, words in cells(BAD):
+        by, _, asked = bad.rpartition(": ")
+        if (said := RANGE.search(words)) and said[4] not in ROUNDED:
+            key, opening, low, high, closing, first, last = said.groups()
+            known = {**load_subject(name).settings, **given(asked), "sqrt": math.sqrt, "min": min}
+            beyond = 1 if first else 0.25
+            for end, is_open, off in ((low or first, opening == "(", -beyond), (high or last, closing == ")", beyond)):
+                value = eval(end, known)  # noqa: S307 - from our own table
+                for at, is_refused in ((value, is_open), (value + off, True)):
+                    params = {**given(asked), key: at}
+                    found[name, str(params)] = by, name, params, is_refused
+    return [*found.values()]
+
+
+@pytest.mark.parametrize(("by", "name", "params", "is_refused"), ends_of_ranges(), ids=str)
+def test_a_range_ends_where_its_message_says(by: str, name: str, params: dict[str, Any], is_refused: bool) -> None:
+    subject = load_subject(name)
+    rows, r = few_rows(name), from_key(root_key(0))
+    ways = {
+        "run": lambda: subject.fn(rows, r, **private_of(subject), **params),
+        "size": lambda: load_subject(name, params).declares("size"),
+    }
+    for ask in [ways[by]] if by else ways.values():
+        said = ""
+        try:
+            ask()
+        except (ValueError, auditor.AuditorError) as error:
+            said = str(error)
+        assert any(f"{key}={value!r} must be" in said for key, value in params.items()) == is_refused, said
+
+
+def private_of(subject: Any) -> dict[str, Any]:
+    return {"private": from_key(root_key(1))} if subject.private else {}
 
 
 @pytest.mark.parametrize(("name", "param"), [("r_median", "tau=0.5"), ("r_heavy_hitters", "v=0.9")])
