@@ -14,12 +14,12 @@ import pytest
 Command = Callable[..., tuple[int, str, str]]
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
-NAMES = ("tutorial", "guide", "estimate", "costs", "long", "price", "questions")
+NAMES = ("tutorial", "guide", "estimate", "costs", "long", "price", "questions", "repair")
 PAGES = [README, *((ROOT / "docs" / f"{name}.md").read_text() for name in NAMES)]
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", "".join(PAGES), flags=re.DOTALL)
 PYTHON = [text for kind, text in BLOCKS if kind == "python"]
 CONSOLE = [text for kind, text in BLOCKS if kind == "console"]
-COMMANDS = [text for text in CONSOLE if text.startswith("$ python -m auditor")]
+COMMANDS = [text for text in dict.fromkeys(CONSOLE) if text.startswith("$ python -m auditor")]
 
 
 @pytest.fixture

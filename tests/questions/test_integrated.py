@@ -257,9 +257,9 @@ def test_the_record_is_written_and_replayed_as_it_was(command: Any, tmp_path: Pa
 
 
 def test_the_example_of_the_docs_is_audited_so(tmp_path: Path, command: Any) -> None:
-    text = (Path(__file__).parents[2] / "docs" / "definitions.md").read_text()
-    (example,) = re.findall(r"```python\n(.*?def rounded_mean.*?)```", text, flags=re.DOTALL)
-    (tmp_path / "example.py").write_text(example)
+    text = (Path(__file__).parents[2] / "docs" / "last-step.md").read_text()
+    composed, declared = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    (tmp_path / "example.py").write_text(composed.partition("rounded_mean = auditor.composed(")[0] + declared)
     code, said, _ = command("check", "example.py:rounded_mean", "--rho", "0.15", cwd=tmp_path)
     assert code == 0, said
     assert "integrates the randomness of the finish" in said

@@ -262,10 +262,9 @@ def test_a_composed_subject_gives_one_record_here_in_workers_and_by_its_name() -
 
 
 def test_the_example_of_the_docs_works_from_the_command_line(tmp_path: Path, command: Any) -> None:
-    text = (Path(__file__).parents[2] / "docs" / "definitions.md").read_text()
-    (steps_first,) = re.findall(r"```python\n(.*?def rounded_mean.*?)```", text, flags=re.DOTALL)
-    (composed,) = re.findall(r"```python\n(rounded_mean = auditor\.composed\(.*?)```", text, flags=re.DOTALL)
-    (tmp_path / "example.py").write_text(steps_first.partition("@auditor.subject")[0] + composed)
+    text = (Path(__file__).parents[2] / "docs" / "last-step.md").read_text()
+    composed, _ = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    (tmp_path / "example.py").write_text(composed)
     words = ("check", "example.py:rounded_mean", "--rho", "0.15", "--param", "width=1.5", "--json", "out.json")
     code, said, _ = command(*words, cwd=tmp_path)
     assert code == 0, said

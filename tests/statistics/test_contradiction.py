@@ -155,7 +155,7 @@ def test_digits_are_not_lost_at_the_ends() -> None:
 
 
 def test_half_of_the_truth_is_noticed_as_soon_as_the_docs_say() -> None:
-    """docs/definitions.md has the quartiles 21 and 49 for a truth of 0.02, by 200 paths of benchmarks/noticed.py.
+    """docs/last-step.md has the quartiles 21 and 49 for a truth of 0.02, by 200 paths of benchmarks/noticed.py.
 
     Were a path noticed within 10 pairs, or after 110, with probability 0.1 each, then 12 of 30 of either would have a
     probability below 5e-6.
