@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from algorithms import PAPER, Statement
 
-HEAD = """# The paper's statements, and where each is
+COLUMNS = "| statement | what it says | where | constants | tested by |\n|---|---|---|---|---|\n"
+HEAD = f"""# The paper's statements, and where each is
 
 "Reproducibility in Learning", Impagliazzo, Lei, Pitassi, Sorrell, 2022. This page is made by
 `python -m algorithms > docs/paper.md` from `algorithms.PAPER`, and a test holds it to that.
 
-| statement | what it says | where | constants | tested by |
-|---|---|---|---|---|
-"""
+{COLUMNS}"""
 
 
 def row(statement: Statement) -> str:

@@ -1,8 +1,7 @@
-"""Makes the tables of docs/everyday.md: `python docs/make_everyday.py`, from the root.
+"""Makes the table of docs/everyday.md: `python docs/make_everyday.py`, from the root.
 
 What reproducibility costs is measured by `auditor price`, some minutes in all; `--only NAME` measures that row anew and
-leaves the others as they are. The map is `algorithms.everyday.LATER`; `--map` makes it alone, and a test holds the page
-to it.
+leaves the others as they are.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import auditor
-from algorithms.__main__ import row as map_row
 from algorithms.everyday import LATER, mean_heavy, mean_vector
 from algorithms.least_rows import least_rows
 from auditor.questions.price.answer import PriceAnswer, answer_of, size_text
@@ -24,14 +22,13 @@ from auditor.subjects.subject import Subject, load_subject
 
 PAGE = Path(__file__).parent / "everyday.md"
 PAIRS = 31_000
-COSTS, MAP = "costs", "map"
 # With few rows these tests never reject, and rare values are not seen: more rows hurt first, and no bracket would hold.
 SHY = ("r_z_test", "r_t_test", "r_chi_square_test", "r_mean_vector_heavy", "r_mean_vector_clipped")
-HEADS = {
-    COSTS: "| subject | task | rho | plain | measured | exact, hard source | proved | no algorithm below |\n"
-    "|---|---|---|---|---|---|---|---|\n",
-    MAP: "| result | what it says | where | constants | tested by |\n|---|---|---|---|---|\n",
-}
+BEGIN, END = "<!-- costs, made by docs/make_everyday.py -->\n", "<!-- end of costs -->\n"
+HEAD = (
+    "| subject | task | rho | plain | measured | exact, hard source | proved | no algorithm below |\n"
+    "|---|---|---|---|---|---|---|---|\n"
+)
 
 
 def of_quantile() -> int:
@@ -103,24 +100,14 @@ EXACT: dict[str, Callable[[], int]] = {
 }
 
 
-def marks(table: str) -> tuple[str, str]:
-    return f"<!-- {table}, made by docs/make_everyday.py -->\n", f"<!-- end of {table} -->\n"
+def rows_of(page: str) -> str:
+    """Return the rows of the table, without its head."""
+    return page.partition(BEGIN)[2].partition(END)[0].removeprefix(HEAD)
 
 
-def rows_of(page: str, table: str) -> str:
-    """What stands between the marks of a table, without its head."""
-    begin, end = marks(table)
-    return page.partition(begin)[2].partition(end)[0].removeprefix(HEADS[table])
-
-
-def with_rows(page: str, table: str, rows: str) -> str:
-    begin, end = marks(table)
-    before, _, rest = page.partition(begin)
-    return before + begin + HEADS[table] + rows + end + rest.partition(end)[2]
-
-
-def map_rows() -> str:
-    return "".join(map(map_row, LATER))
+def with_rows(page: str, rows: str) -> str:
+    before, _, rest = page.partition(BEGIN)
+    return before + BEGIN + HEAD + rows + END + rest.partition(END)[2]
 
 
 def claims() -> dict[str, Subject]:
@@ -157,16 +144,14 @@ def cost(name: str, subject: Subject) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", metavar="NAME", help="measure this subject alone")
-    parser.add_argument("--map", action="store_true", help="make the map alone")
     given = parser.parse_args()
-    page = with_rows(PAGE.read_text(), MAP, map_rows())
-    rows = {name: line for line, name in re.findall(r"^(\| `(\w+)` .*\n)", rows_of(page, COSTS), re.M)}
+    page = PAGE.read_text()
+    rows = {name: line for line, name in re.findall(r"^(\| `(\w+)` .*\n)", rows_of(page), re.M)}
     known = claims()
-    for name in () if given.map else [given.only] if given.only else known:
+    for name in [given.only] if given.only else known:
         rows[name] = cost(name, known[name])
         print(rows[name], end="", flush=True)
-        PAGE.write_text(with_rows(page, COSTS, "".join(rows[one] for one in known if one in rows)))
-    PAGE.write_text(with_rows(page, COSTS, "".join(rows[one] for one in known if one in rows)))
+        PAGE.write_text(with_rows(page, "".join(rows[one] for one in known if one in rows)))
 
 
 if __name__ == "__main__":

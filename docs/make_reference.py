@@ -319,6 +319,17 @@ def as_rst(lines: list[str]) -> list[str]:
     return found
 
 
+# What is proved, and where
+
+
+def everyday_map() -> str:
+    """Return the table of the results behind the everyday algorithms."""
+    from algorithms.__main__ import COLUMNS, row
+    from algorithms.everyday import LATER
+
+    return COLUMNS + "".join(map(row, LATER))
+
+
 # Reports, which are kept in a folder of their own
 
 
@@ -344,6 +355,7 @@ def own_question() -> str:
 
 
 PAGES: dict[str, Callable[[], str]] = {
+    "everyday-map": everyday_map,
     "own-question": own_question,
     "reference/commands": list_of_commands,
     "reference/exit-codes": exit_codes,

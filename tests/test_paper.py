@@ -71,9 +71,8 @@ def test_the_page_is_the_map() -> None:
     assert row(bars) == "| Claim 9.9 | \\|x\\| <= 1 | - | as printed | - |\n"
 
 
-def test_the_page_of_what_came_later_has_its_map_and_what_every_claim_costs() -> None:
+def test_the_page_of_what_came_later_has_what_every_claim_costs() -> None:
     page = (ROOT / "docs" / "everyday.md").read_text()
-    assert "".join(map(row, LATER)) in page
     proved = dict(re.findall(r"^\| `(\w+)` \|.*\| ([\d,]+) \| [^|]* \|$", page, re.M))
     theirs = [one for one in with_theorem() if one.declared.theorem in {statement.name for statement in LATER}]
     sizes = {one.name.partition(":")[2]: one.declares("size") for one in theirs if one.declares("claimed") is not None}
