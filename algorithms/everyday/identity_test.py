@@ -95,7 +95,7 @@ class Weights:
 
     def furthest(self) -> float:
         """Return what D is at most: all of p on one value."""
-        return float(((1 - self.q) ** 2 / self.w + (self.q**2 / self.w).sum()).max())
+        return float(((1 - 2 * self.q) / self.w).max() + (self.q**2 / self.w).sum())
 
     def spread(self, rows: float, d: float) -> float:
         """Return s(D)."""

@@ -147,8 +147,7 @@ def mean_difference(size: int, p: float) -> float:
     """Return E|f - f'| of two shares of a value of probability p: twice the sum of F (1 - F) / n."""
     from scipy.stats import binom
 
-    reach = 10 * math.sqrt(size * p * (1 - p)) + 2
-    at_most = binom.cdf(np.arange(max(0, math.floor(size * p - reach)), math.ceil(size * p + reach)), size, p)
+    at_most = binom.cdf(np.arange(size), size, p)
     return 2 * float((at_most * (1 - at_most)).sum()) / size
 
 

@@ -211,16 +211,20 @@ def t_tail(v: int, c: Any) -> Any:
 
 def t_interval(rows: int, alpha: float, rho: float, level: str) -> tuple[float, float]:
     """Return the ends of the critical value for so many rows, since the t law depends on their number."""
-    made = _t_interval(rows - 1, alpha, AUDITABLE * rho, level) if rows > 3 else None
+    made = _t_interval(rows - 1, alpha, AUDITABLE * rho, level)
     if made is None:
-        least = least_rows(lambda n: n > 3 and _t_interval(n - 1, alpha, AUDITABLE * rho, level) is not None, least=2)
+        least = least_rows(lambda n: _t_interval(n - 1, alpha, AUDITABLE * rho, level) is not None, least=2)
         raise ValueError(f"{rows} rows are too few for rho={rho!r}: T spreads too far; take at least {least}")
     return made
 
 
 @lru_cache(maxsize=256)
 def _t_interval(v: int, alpha: float, rho: float, level: str) -> tuple[float, float] | None:
+    """Return the ends at v degrees of freedom; None if there are none, as where T has no variance."""
     from scipy.special import stdtrit
+
+    if v < 3:
+        return None
 
     def upper(low: float) -> float | None:
         return upper_end(rho, low, lambda x: t_moments(v, x)[0], lambda x: t_moments(v, x)[1], FURTHEST)
@@ -247,7 +251,7 @@ def t_size(alpha: float, beta: float, rho: float, effect: float, level: str) -> 
     check_test(alpha, beta, rho, effect, level)
 
     def enough(n: int) -> bool:
-        made = _t_interval(n - 1, alpha, AUDITABLE * rho, level) if n > 3 else None
+        made = _t_interval(n - 1, alpha, AUDITABLE * rho, level)
         return made is not None and bool(t_cdf(n - 1, math.sqrt(n) * effect, made[1]) <= beta)
 
     return least_rows(enough, least=2)

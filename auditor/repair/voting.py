@@ -159,7 +159,7 @@ def ends_of(between: Any) -> tuple[float, float]:
         low, high = map(float, between)
     except (TypeError, ValueError):
         low = high = math.nan
-    if not (0 <= low < high <= 1 and math.isclose(low + high, 1)):
+    if not (0 <= low < high and math.isclose(low + high, 1)):
         about = "as far below 1/2 as above, since all classes are treated alike"
         raise BadValue("between", between, f"must be two shares of the votes, e.g. (0.25, 0.75), {about}")
     return low, high
@@ -205,8 +205,6 @@ def sharpened(shares: Reals, width: float) -> Reals:
     That is shares / width - t, or 0 where that is negative, with t such that all add up to 1. With the k largest alone
     t would be (their sum - 1) / k, which is largest for the right k.
     """
-    if width == 1:
-        return shares
     sums = np.cumsum(np.sort(shares, axis=0)[::-1] / width, axis=0)
     counts = np.arange(1, len(shares) + 1).reshape(-1, *[1] * (shares.ndim - 1))
     return np.asarray(np.maximum(shares / width - ((sums - 1) / counts).max(axis=0), 0.0))

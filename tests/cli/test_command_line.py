@@ -97,6 +97,7 @@ def words(text: str) -> str:
         (["check", "faulty:fine", *ROWS, "--pairs", "99", "--fixed", "99"], "two designs"),
         (["check", "faulty:fine", *ROWS, "--replay", "-1"], "--replay -1 must be the number of a pair"),
         (["check"], "Missing argument 'TARGET'"),
+        (["page"], "Missing argument 'RECORD...'"),
         (["chek"], "No such command 'chek'"),
         (["replay", "nothing.json", "--pair", "0"], "cannot read the record 'nothing.json': No such file"),
         (["replay", ".", "--pair", "0"], "cannot read the record '.': it is a directory, and not a file"),

@@ -209,6 +209,12 @@ def test_what_an_audit_may_just_finish_is_taken() -> None:
         ("nu", {"eta": None, "nu": None, "runs": 5}, "--runs goes with --eta and --nu: add e.g. --eta 0.1"),
         ("nu", {"nu": None, "runs": 5}, "--runs goes with --eta and --nu: add e.g. --nu 0.1"),
         ("nu", {"beta": 0.1}, "plain declares none: drop --beta"),
+        (
+            "nu",
+            {"eta": 0.0009},
+            "takes 2,223 runs with each r, and 2,000 are the most: use --eta 0.001 or more",
+        ),
+        ("nu", {"runs": 2001}, "runs=2001 must be at most 2,000"),
         ("list_size", {"eta": None}, "a list is asked about with --list-size and --eta: add e.g. --eta 0.1"),
         ("list_size", {"list_size": None}, "a list is asked about with --list-size and --eta: add e.g. --list-size 3"),
         ("price", {"size": 5}, "--size 5: the size is what price looks for"),

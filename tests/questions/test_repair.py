@@ -261,6 +261,9 @@ def test_a_parameter_comes_along(folder: Path) -> None:
     ridge = load_subject("sklearn.linear_model:Ridge", {"alpha": 2.0})
     code = code_of(ridge, Setting("rounded", {"width": {"coef_": 1.0}}))
     assert code.endswith("stable = rounded(Ridge(alpha=2.0), width={'coef_': 1.0})\n")
+    for letters, lines in ((25, 1), (26, 6)):  # a call of 76 characters stays on its line
+        call = code_of(ridge, Setting("rounded", {"width": {"c" * letters: 1.0}})).split("\n\n")[1]
+        assert len(call.strip().splitlines()) == lines, call
     unnamed = msgspec.structs.replace(ridge, target=None, name="some.place.fit")
     assert code_of(unnamed, Setting("sites", {})).endswith("\nstable = sites(fit)\n")
 
@@ -376,6 +379,8 @@ def test_the_cheapest_that_should_pass_is_tried_first() -> None:
     assert candidates(edges[:1], 0.125, 0.5) == edges[:1]
     losing = [measured(0.05, 0.3), measured(0.04, 0.1), measured(0.0, 0.0, nothing=True)]
     assert candidates(losing, 0.1, 0.6) == [losing[1], losing[0]]
+    unknown = [losing[0], measured(0.05)]
+    assert candidates(unknown, 0.1, 0.6) == unknown[::-1], "what changes nothing that is known costs nothing"
 
 
 def test_another_process_is_sent_the_repaired_learner_and_not_its_name(folder: Path) -> None:

@@ -229,6 +229,11 @@ FEW = [1.0] * 5 + [0.0] * 35
         (lambda: over(measured("rounded", 40, 40, by=BOUND)), "inconclusive", "is not ruled out"),
         (lambda: over(*[measured("rounded", 9, 40)] * 3), "inconclusive", "and 2 more are not ruled out"),
         (
+            lambda: over(broken(1), measured("rounded", 9, 40)),
+            "inconclusive",
+            "1 more are not ruled out: rho is",
+        ),
+        (
             lambda: over(hopeless(), before=Tally(20, 5)),
             "inconclusive",
             "open whether one is needed: as it is, rho",

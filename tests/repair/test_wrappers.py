@@ -352,7 +352,15 @@ SENTENCES: list[tuple[Callable[[], Any], str]] = [
     (lambda: voted(itself, 0), "chunks=0 must be an integer of at least 1"),
     *[
         (lambda ends=ends: voted(itself, 2, between=ends), r"must be two shares of the votes, e\.g\. \(0\.25, 0\.75\)")
-        for ends in [(0.5, 0.5), (0.25, 0.5), (-0.1, 1.0), (0.75, 0.25), 0.5, (0.1, "a"), (0.1, 0.2, 0.3)]
+        for ends in [
+            (0.5, 0.5),
+            (0.25, 0.5),
+            (-0.25, 1.25),
+            (0.75, 0.25),
+            0.5,
+            (0.1, "a"),
+            (0.1, 0.2, 0.3),
+        ]
     ],
     *[
         (lambda votes=votes: voted(itself, 2).finish(votes, R), words)
@@ -391,13 +399,18 @@ def test_what_a_wrapper_cannot_take_gets_a_sentence(call: Callable[[], Any], wor
         lambda: repair.choose({"a": BEYOND, "b": 1.0}, 1.0, R),
         lambda: repair.threshold_mismatch(NAN, 0.5, 0.0, 1.0),
         lambda: repair.threshold_mismatch(0.1, 0.5, 0.0, INF),
+        lambda: repair.threshold_mismatch(0.1, 0.5, -INF, 0.0),
+        lambda: repair.random_threshold(R, -INF, 0.0),
         lambda: repair.random_threshold(R, 0.0, INF),
         lambda: repair.heavy_mismatch({"a": NAN}, {"a": 0.2}, 0.1, 0.4),
         lambda: repair.first_heavy_mismatch({"a": NAN}, {"a": 0.2}, 0.1, 0.4),
         lambda: repair.first_heavy({"a": NAN}, 0.3, R),
         lambda: repair.rank_size(1e300, p=0.5, slack=0.1, cell=0.1),
         lambda: repair.rank_tail_size(2.0, p=0.5, slack=0.1),
-        lambda: repair.rank_tail_size(0.1, p=0.5, slack=0.6),
+        *[
+            lambda p=p, slack=slack: repair.rank_tail_size(0.1, p=p, slack=slack)
+            for p, slack in [(0.5, 0.6), (0.5, 0.5), (0.25, 0.25), (0.5, 0.0), (0.0, 0.1), (1.0, 0.1), (NAN, 0.1)]
+        ],
     ],
 )
 def test_a_mechanism_refuses_what_is_no_number_with_a_sentence(call: Callable[[], Any]) -> None:

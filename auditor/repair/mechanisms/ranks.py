@@ -108,7 +108,7 @@ def rank_tail_size(delta: float, *, p: float, slack: float) -> int:
     """Return a number of scores from which on Pr[|B - p| > slack] <= delta, for every k with pn <= k < pn + p + 1."""
     if not 0 < delta < 1:
         raise BadValue("delta", delta, "must be in (0, 1): how often the rank may be beyond the slack, e.g. 0.01")
-    if not (0 < p < 1 and 0 < slack < min(p, 1 - p)):
+    if not 0 < slack < min(p, 1 - p):
         raise BadValue("slack", slack, f"must be in (0, min(p, 1 - p)), and p={p!r} in (0, 1), e.g. 0.05 and 0.9")
     odds = (p + slack) * (1 - p) / (p * (1 - p - slack))
     return math.ceil(math.log((1 + odds) / delta) / min(_kl(p, -slack), _kl(p, slack)))

@@ -144,8 +144,8 @@ def test_a_bad_choice_is_no_more_likely_than_the_proof_says(gap: float, candidat
 def test_the_mean_regret_is_lamberts_and_no_scores_have_more() -> None:
     for candidates in (2, 4, 9):
         worst = minimize(lambda d: -float(softmax(-np.append(0, d)) @ np.append(0, d)), np.ones(candidates - 1))
-        n = 10**9
-        assert -worst.fun == pytest.approx(mean_regret(n, 1.0, candidates), rel=1e-6)
+        for beta in (1.0, 5.0):
+            assert -worst.fun / beta == pytest.approx(mean_regret(10**9, beta, candidates), rel=1e-6)
     rho, _, flattery = exactly([[1, 0], [0, 1]], [0.6, 0.4], 7, 3.0)
     assert rho > 0.1
     s = np.arange(8) / 7

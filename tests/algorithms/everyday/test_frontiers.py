@@ -37,6 +37,7 @@ def test_spot_values(n: int, q: float, tau: float, rho: float) -> None:
     found = quantile_frontier.quantile_frontier(n, q, tau)
     assert found.lower == pytest.approx(rho, abs=4e-6)
     assert found.upper == pytest.approx(rho, abs=4e-6)
+    assert not any(part.flags.writeable for part in found.mixture), "it is cached"
 
 
 @pytest.mark.parametrize(("n", "tau", "delta"), [(60, 0.1, 1 / 16), (400, 0.1, 1 / 16), (25, 0.3, 0.01)])

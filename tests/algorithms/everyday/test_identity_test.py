@@ -51,6 +51,7 @@ def test_u_has_the_mean_d_and_deviates_by_at_most_s(p: tuple[float, ...], null: 
     d, one = far_from(p, null), sizes.weights_of(null)
     assert masses @ values == pytest.approx(d, abs=1e-9)
     assert masses @ (values - d) ** 2 <= one.spread(7, d) ** 2 * (1 + 1e-9)
+    assert one.furthest() == pytest.approx(max(far_from(corner, null) for corner in np.eye(3)))
     assert d <= one.furthest()
     assert d >= one.far(float(np.abs(np.asarray(p) - null).sum()) / 2) - 1e-12
 

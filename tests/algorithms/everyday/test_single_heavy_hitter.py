@@ -72,6 +72,18 @@ def test_runs_stray_no_more_often_than_the_proof_says(v: float, n: int) -> None:
             assert falls + rises <= union * (1 + 1e-9), "the union bound itself, which may be above 1"
 
 
+@pytest.mark.parametrize(("v", "n", "is_by_squares"), [(0.3, 15_503, True), (0.02, 320_000, False)])
+def test_the_bound_is_the_docstrings(v: float, n: int, is_by_squares: bool) -> None:
+    j, w = math.floor(2 / v) - 1, v * (1 - v) + v / 48
+    harmonic = math.fsum(1 / i for i in range(2, j + 1))
+    logs = math.log(2 * (j - 1))
+    squares = harmonic * math.sqrt(2 * (1 - v) * (1 - v / 2) / n) / (3 * v / 8)
+    by_logs = harmonic * math.sqrt(4 * w / n) * (math.sqrt(logs) + 1 / (2 * math.sqrt(logs))) / (3 * v / 8)
+    by_logs += 2 * (j - 1) * math.exp(-n * (v / 8) ** 2 / (4 * w))
+    assert (squares < by_logs) is is_by_squares
+    assert rho_at_most(n, v) == pytest.approx(min(squares, by_logs) + 2 * strays(n, v), rel=1e-12)
+
+
 @pytest.mark.parametrize("source", [STAIRS, TIED, "pmf({1: 0.3, 2: 0.2, 3: 0.2, 4: 0.15, 5: 0.15})"])
 def test_the_largest_difference_is_on_average_at_most_d(source: str) -> None:
     """100,000 pairs of samples; a mean of numbers in [0, 1] is off by 0.0085 with probability 1e-6 at most."""

@@ -64,6 +64,13 @@ def test_the_t_test_keeps_rho_at_every_effect(rows: int, rho: float, reached: fl
     assert levels(lambda c: ut.t_tail(rows - 1, c), low, high).largest == pytest.approx(0.05)
 
 
+@pytest.mark.parametrize(("rows", "rho", "least"), [(3, 0.1, 213), (212, 0.1, 213), (1, 0.9, 9)])
+def test_too_few_rows_for_a_t_test_are_refused(rows: int, rho: float, least: int) -> None:
+    with pytest.raises(ValueError, match=f"^{rows} rows are too few for rho={rho}: .* take at least {least}$"):
+        ut.t_interval(rows, 0.05, rho, "largest")
+    ut.t_interval(least, 0.05, rho, "largest")
+
+
 def test_the_t_test_notices_its_effect_for_every_r_and_not_one_row_earlier() -> None:
     n = ut.t_size(**DEFAULTS, level="largest")
     for rows, enough in ((n, True), (n - 1, False)):

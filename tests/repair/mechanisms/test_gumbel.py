@@ -15,7 +15,15 @@ from support.exact import check_frequency, last_apart
 
 from auditor import AuditorError
 from auditor.randomness import from_key, root_key
-from auditor.repair.mechanisms.gumbel import choice_mismatch, choose, gumbels, law_mismatch, swap_rate, top_mismatch
+from auditor.repair.mechanisms.gumbel import (
+    choice_mismatch,
+    choose,
+    gumbels,
+    law_mismatch,
+    swap_rate,
+    top_mismatch,
+    uniforms,
+)
 
 weights = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=7)
 scores = st.lists(st.floats(-3, 3), min_size=2, max_size=6).map(
@@ -58,6 +66,27 @@ def test_a_mismatch_is_a_probability_symmetric_and_bounded(first: Any, second: A
     shared = {name: first[name] for name in second if name in first}
     moved = {name: value + 1.5 for name, value in shared.items()}
     assert choice_mismatch(shared, moved, strength) == pytest.approx(0, abs=1e-12)
+
+
+def test_logarithms_of_any_height_are_normalised() -> None:
+    first, second = np.log([0.5, 0.3, 0.2]), np.log([0.2, 0.3, 0.5])
+    known = law_mismatch(first, second)
+    for shift in (-2000.0, -1.0, 2000.0):
+        assert law_mismatch(first + shift, second - shift) == pytest.approx(known, rel=1e-9)
+
+
+def test_a_uniform_number_is_in_the_middle_of_its_cell() -> None:
+    r = from_key(root_key(3))
+    (found,) = uniforms(r, ["a"])
+    bits = int.from_bytes(root_key(3).child("a").digest[:8], "little") >> 12
+    assert found == (bits + 0.5) / 2**52
+
+
+def test_the_bound_for_the_top_is_near_the_truth_where_rare_names_move() -> None:
+    """In several pieces of the way from one to the other, where the first bound, 0.86, says little."""
+    first, second = {"a": 0.0, "b": -6.0, "c": -6.5}, {"a": 0.0, "b": -4.0, "c": -6.5}
+    exact = choice_mismatch(first, second, 1.0)
+    assert exact <= top_mismatch(first, second, 1.0, 1) <= 1.4 * exact
 
 
 def test_extremes() -> None:
