@@ -37,6 +37,19 @@ def test_the_page_of_a_command_has_all_its_options(name: str) -> None:
     assert f"commands/{name}.md" in made("list_of_commands")()
 
 
+PAGES = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("reference/*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_commands_of_a_page_are_ones_that_the_command_line_takes(page: Path) -> None:
+    """Wherever they stand: in blocks, in tables and between backquotes."""
+    for name, options in re.findall(r"python -m auditor ([a-z]+)([^`|\n]*)", page.read_text()):
+        command = cli.get_command(click.Context(cli), name)
+        assert command is not None, name
+        known = {flag for param in command.get_params(made("context_of")(command)) for flag in param.opts}
+        assert {*re.findall(r"(?<= )--[a-z-]+", options.partition("#")[0])} <= known, options
+
+
 def test_the_tables_of_keys_are_those_of_the_options() -> None:
     common, entry = made("keys")().split("subject")[0], made("keys")().split("subject", 1)[1]
     options = [one.key for one in check_table().values() if one.group and one.name != "confidence"]

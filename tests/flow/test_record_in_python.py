@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from pathlib import Path
 
@@ -91,12 +92,8 @@ def test_where_the_ledger_is_gone_there_is_a_sentence(kept: Record, tmp_path: Pa
 
 # A notebook.
 
-CELL = """
-import auditor
-def fit(sample, r):
-    return float(sample.mean())
-auditor.audit(fit, "norm", size=5)
-"""
+PAGE = Path(__file__).parents[2] / "docs" / "page.md"
+CELLS = re.findall(r"```python\n(.*?)```", PAGE.read_text().partition("## In MLflow")[0], flags=re.DOTALL)
 
 
 def test_a_notebook_shows_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,9 +102,11 @@ def test_a_notebook_shows_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # those of the notebook's own parts
         nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
-        book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL)])
-        nbclient.NotebookClient(book, timeout=60, kernel_name="python3").execute()
-    (shown,) = [one for one in book.cells[0].outputs if one.output_type == "execute_result"]
+        book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in CELLS])
+        where = {"metadata": {"path": str(tmp_path)}}
+        nbclient.NotebookClient(book, timeout=60, kernel_name="python3", resources=where).execute()
+    shown, table = (next(one for one in cell.outputs if one.output_type == "execute_result") for cell in book.cells)
+    assert "<th>differs</th>" in table.data["text/html"]
     html = shown.data["text/html"]
     assert html.startswith('<div class="auditor">')
     assert "What was measured" in html

@@ -22,7 +22,7 @@ from support.records import assert_harmless
 from support.requests import audit
 
 import auditor
-from auditor.cli.command_line import cli, run
+from auditor.cli.command_line import run
 from auditor.errors import EXIT_CODES
 from auditor.flow.record import Record, to_json
 from auditor.process.escape import (
@@ -536,19 +536,6 @@ def test_the_pages_have_every_exit_code_and_option() -> None:
         assert re.search(rf"^\| {code} \| {meaning}\b", codes, flags=re.MULTILINE), meaning
     for option in ("--json", "--junit", "--markdown"):
         assert f"`{option} FILE`" in CI
-
-
-def _commands() -> list[list[str]]:
-    """Every command of the auditor in the page, wherever it stands, as words."""
-    found = re.findall(r"python -m auditor (\w+[^`|\n]*)", CI)
-    return [shlex.split(text.partition(" || ")[0]) for text in found]
-
-
-def test_the_commands_of_the_page_are_ones_that_the_command_line_takes() -> None:
-    assert len(_commands()) >= 6
-    for name, *words in _commands():
-        known = {option for param in cli.commands[name].params for option in param.opts}
-        assert {word for word in words if word.startswith("--")} <= known, words
 
 
 def test_the_shell_example_does_what_the_page_says(tmp_path: Path) -> None:
