@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 SUBJECTS = "auditor.subjects"  # the entry-point group by which installed packages offer their subjects
 CHECK = ("rho", "churn", "loss", "nu", "list_size")  # the questions that the options of `check` choose from
 QUESTIONS = "auditor.questions"  # and that of questions
+PROGRAM = "exec:"  # what a target begins with that is a program and its words
 SHOWN = ("theorem", "claimed", "size", "expect")  # what `list` shows of a subject
 
 _MOST_DOTS = 100  # in a module's name: Python imports what stands before each of them by recursion
@@ -89,6 +90,16 @@ def search_here(*, last: bool = False) -> None:
         sys.path.append(here)
     elif not last and sys.path[:1] != [here]:
         sys.path.insert(0, here)
+
+
+def is_program(target: object) -> bool:
+    """True if a target is a program and its words, exec:Rscript fit.R {sample}, and no name of a Python object."""
+    return isinstance(target, str) and target.startswith(PROGRAM)
+
+
+def short_name(target: str) -> str:
+    """Return what stands behind the colon of a target; the words of a program may have colons themselves."""
+    return target.removeprefix(PROGRAM) if is_program(target) else target.rpartition(":")[2]
 
 
 def find_object(target: str) -> Any:
@@ -377,7 +388,7 @@ def _find_afresh(module: str) -> ModuleSpec | None:
 
 def module_of(target: str | None) -> ModuleType | None:
     """Return the loaded module that a target names something of; None if it is not loaded."""
-    place = (target or "").rpartition(":")[0]
+    place = "" if is_program(target) else (target or "").rpartition(":")[0]
     if place.endswith(".py"):
         with suppress(OSError, ValueError, RuntimeError):  # no path at all: too long, a NUL in it, a loop
             file = Path(place).resolve()
@@ -398,7 +409,7 @@ def loaded_object(target: str) -> Any:
 
 def find_file(target: str) -> Path | None:
     """Return the Python file that a target names something of, if it can be found without importing anything."""
-    place = target.rpartition(":")[0]
+    place = "" if is_program(target) else target.rpartition(":")[0]
     if place.endswith(".py"):
         return Path(place)
     if not place or place.count(".") > _MOST_DOTS:

@@ -31,6 +31,7 @@ from auditor.files import read_bytes
 from auditor.flow.plan import check_confidence
 from auditor.flow.question import check_table, find_question, make_request
 from auditor.flow.record import NO_WORSE
+from auditor.lookup import short_name
 from auditor.questions.no_worse import MARGIN, check_margin
 from auditor.questions.several import share
 from auditor.request import RUN, SURE, WHAT, Listed, Options, as_name, listed
@@ -208,14 +209,14 @@ def _unexpected(table: Mapping[str, Any], options: Mapping[str, Listed]) -> Iter
 
 def pick(config: Config, names: Sequence[str]) -> list[Entry]:
     """Return the entries that are named, by target or by what comes after its colon; all where no name is given."""
-    known = {alias: None for entry in config.entries for alias in (entry.target, entry.target.rpartition(":")[2])}
+    known = {alias: None for entry in config.entries for alias in (entry.target, short_name(entry.target))}
     for name in names:
         if name not in known:
             there = ", ".join(dict.fromkeys(entry.target for entry in config.entries))
             raise UsageError(f"{config.path} has no subject {name!r}{suggestion(name, known)}: it has {there}")
     if not names:
         return [*config.entries]
-    return [entry for entry in config.entries if {entry.target, entry.target.rpartition(":")[2]} & {*names}]
+    return [entry for entry in config.entries if {entry.target, short_name(entry.target)} & {*names}]
 
 
 def settle(

@@ -18,6 +18,7 @@ from multiprocessing import forkserver, parent_process, process
 from typing import Any, NoReturn
 
 from auditor.process.parent import become_subreaper, die_with_parent, end_children
+from auditor.process.run_folders import remove_folders_of
 
 
 def split() -> bool:
@@ -51,6 +52,7 @@ def _keep(worker: int, sentinel: int) -> NoReturn:
             break
         os.read(awake, 512)
     end_children(patience=0.0)  # all of them: the children of one that ends become ours
+    remove_folders_of(worker)
     _end_like(status)
 
 

@@ -22,6 +22,7 @@ from types import FrameType
 from typing import NamedTuple, NoReturn
 
 from auditor.errors import EXIT_CODES, Stopping
+from auditor.process.run_folders import remove_folders_of
 
 _AGAIN = 1.0  # seconds in which a second Ctrl-C is the same wish as the first
 _LEAVING = 5  # seconds for threads and atexit handlers of the subject, once the verdict is known
@@ -151,6 +152,7 @@ def _wait(child: int, page: mmap.mmap) -> int:
     _handle(signal.SIG_IGN)  # there is nobody left to pass it on to
     signal.signal(_ORPHANED, signal.SIG_IGN)
     end_children(patience=_PATIENCE)
+    remove_folders_of(child)
     if page[: len(_TOLD)] == _TOLD:
         return page[len(_TOLD)]
     words = f"the audited code ended the process before there was a verdict ({how_it_ended(status)}): it could not be "

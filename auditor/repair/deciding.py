@@ -7,6 +7,7 @@ from numbers import Real
 from typing import Any
 
 from auditor.errors import BadValue, SubjectError, UsageError
+from auditor.lookup import short_name
 from auditor.randomness import Randomness
 from auditor.repair.mechanisms.grid import APART
 from auditor.repair.mechanisms.gumbel import as_real
@@ -87,7 +88,7 @@ class significant(thresholded):
             raise BadValue("level", level, "must be largest or mean: which of the two over r alpha is")
         low = lower_end(float(alpha), width, level)
         super().__init__(p_value, low, low + width)
-        name = self.learner.name.rpartition(":")[2]
+        name = short_name(self.learner.name)
         self.__qualname__ = f"significant({name}, alpha={alpha!r}, width={width!r}, level={level!r})"
 
     def core_of(self, output: Any) -> float:

@@ -15,6 +15,7 @@ from numbers import Real
 from typing import Any, Protocol
 
 from auditor.errors import BadValue, UsageError
+from auditor.lookup import short_name
 from auditor.randomness import Randomness, as_randomness, key_of
 from auditor.repair.mechanisms.gumbel import as_real
 from auditor.sources.sample import Sample, copied
@@ -70,7 +71,7 @@ class Repaired:
             made = made.func
         made = made if hasattr(made, "__qualname__") else type(made)
         self.__module__ = getattr(made, "__module__", __name__)  # whose code decides what a run does
-        name = self.learner.name.rpartition(":")[2]
+        name = short_name(self.learner.name)
         self.__qualname__ = f"{self.wrapper or type(self).__name__}({name}{words and ', '}{words})"
 
     def __repr__(self) -> str:

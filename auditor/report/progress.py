@@ -14,6 +14,7 @@ from rich.table import Column
 from rich.text import Text
 
 from auditor.flow.question import Inquiry, Outlook
+from auditor.lookup import short_name
 from auditor.process.escape import visible
 from auditor.trials.preflight import PAIRS
 
@@ -157,7 +158,7 @@ class WatchingSeveral(Watching):
     def timed(self, seconds_a_run: float) -> None: ...
 
     def _show(self, outlook: Outlook, words: Sequence[str]) -> None:
-        names = [self._name, self._name.rpartition(":")[2], self._name.partition(":")[0]]
+        names = [self._name, short_name(self._name), self._name.partition(":")[0]]
         both = [f"{name}: {text}" for name in names for text in words]
         if self._console.is_terminal:
             self._bar.update(self._task, description=visible(fitting([*both, *words], self._console.width)))

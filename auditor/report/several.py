@@ -14,6 +14,7 @@ from rich.text import Text
 from auditor.errors import UsageError
 from auditor.flow.parts import Bar
 from auditor.flow.record import Record
+from auditor.lookup import short_name
 from auditor.process.escape import visible
 from auditor.report.columns import Column, TableRows
 from auditor.report.terminal import STYLES, show_parts
@@ -109,7 +110,7 @@ def picture_of_several(records: Sequence[Record]) -> bytes:
     bars = []
     for one in records:
         if one.target is not None:
-            name = one.subject.rpartition(":")[2]
+            name = short_name(one.subject)
             name = f"{one.theorem}: {name}" if one.theorem else name
             bars.append((name, Bar(*open_range(one), 0.0, one.target, one.verdict)))
     if not bars:

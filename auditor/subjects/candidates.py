@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from auditor.errors import UsageError, suggestion
-from auditor.lookup import find_module, full_target, load_file
+from auditor.lookup import find_module, full_target, is_program, load_file
 from auditor.subjects.estimators import is_estimator
 from auditor.subjects.finishing import Composed
 from auditor.subjects.signature import takes_sample_and_r
@@ -19,6 +19,8 @@ _SHOWN = 8  # names in a message
 
 def settled_target(target: str) -> str:
     """Return the `module:fn` that was typed; UsageError that says what to type instead."""
+    if is_program(target):
+        return target
     if "::" in target:
         place, _, rest = target.partition("::")
         raise UsageError(f"{target!r} has two colons: write {place}:{_learner_in(rest.replace('::', '.'))}")

@@ -25,15 +25,17 @@ from msgspec.structs import replace
 from auditor.bounded import text_of, without_address
 from auditor.errors import BadValue, NotComparable, SubjectError, UsageError, in_words, is_interrupt, suggestion
 from auditor.literals import is_text, literal_or_text
-from auditor.lookup import find_object, importable_name
+from auditor.lookup import find_object, importable_name, is_program
 from auditor.process.foreign import call
 from auditor.randomness import KINDS, Key, check_kind, kind_of
 from auditor.sources.sample import Own, Sample
+from auditor.sources.written import Names
 from auditor.subjects.candidates import settled_target
 from auditor.subjects.estimators import Fit, check_params, default_view, is_estimator
 from auditor.subjects.finishing import Composed, Finishing, check_steps, find_finishing
+from auditor.subjects.programs import Program, program_in, read_program, with_names
 from auditor.subjects.signature import PRIVATE, check_signature, checked_function
-from auditor.values import describe, same
+from auditor.values import describe, fingerprint, same
 
 F = TypeVar("F", bound=Callable[..., Any])
 Declared = Any  # a value, or a function of the parameters it names
@@ -190,6 +192,14 @@ class Subject(msgspec.Struct, frozen=True):
         given = {**self.params, **asked} if asked else self.params
         return call(self.fn, sample, KINDS[self.randomness](key), **given)
 
+    def with_names(self, names: Names | None) -> Subject:
+        """Return this subject with names for the columns of its samples; only a program needs them."""
+        if program_in(self.fn) is None:
+            return self
+        fn = with_names(self.fn, names)
+        finishing = find_finishing(fn, self.declared, self.name, self.settings, [PRIVATE] if self.private else [])
+        return replace(self, fn=fn, finishing=finishing)
+
     @property
     def unfinished(self) -> Subject:
         """This subject without its last step: its runs return cores."""
@@ -268,7 +278,10 @@ def load_subject(
     randomness: str | None = None,
 ) -> Subject:
     """Return the subject of a target or a function; `texts` are parameters as typed on the command line."""
+    if is_program(target):
+        target = read_program(str(target))
     name = settled_target(target) if isinstance(target, str) else importable_name(target)
+    name = target.target if isinstance(target, Program) else name
     fn = find_object(name) if isinstance(target, str) and name else target
     shown = name or getattr(fn, "__qualname__", None) or without_address(text_of(fn))
     if is_estimator(fn):
@@ -283,6 +296,8 @@ def load_subject(
     hints = _hints(fn)
     given = dict(params or {}) | {key: parse_param(text, hints.get(key)) for key, text in (texts or {}).items()}
     _check_printable(shown, given)
+    if isinstance(fn, Program):
+        fn.check(given, randomness)
     settings, (sample_name, r_name) = check_signature(fn, shown, given)
     kind = kind_of(hints.get(r_name)) if randomness is None else check_kind(randomness)
     takes_sample = hints.get(sample_name) is Sample
@@ -396,6 +411,8 @@ def code_hash(fn: Callable[..., Any]) -> str | None:
     if isinstance(fn, Composed):
         module: Any = sys.modules.get(fn.__module__)
         fn = module if getattr(module, "__file__", None) else fn.core
+    if isinstance(fn, Program):
+        return fingerprint(fn.digests()) if fn.files else None
     try:
         path = inspect.getsourcefile(inspect.unwrap(fn))
         body = Path(path).read_bytes() if path else inspect.getsource(fn).encode()

@@ -21,7 +21,9 @@ from auditor.sources.frames import as_matrix, library_of
 from auditor.sources.shifts import Shifted
 from auditor.sources.source import Source, check_size, is_dataset, load_dataset, load_source
 from auditor.sources.tables import FRAMES, installed_frame
+from auditor.sources.written import names_in
 from auditor.subjects.estimators import Fit, names_columns, needs_labels
+from auditor.subjects.programs import program_in
 from auditor.subjects.subject import Subject, check_sample_kind
 from auditor.subjects.views import View, make_view
 from auditor.trials.trial import Bench, Oracle, PairKeys, Unit
@@ -89,6 +91,7 @@ def make_cell(
         source_used = load_source(source_used)
         if isinstance(source_used, Shifted):
             _check_labels(subject, source_used.base)
+    subject = subject.with_names(names_in(source_used))
     size_used = _first(size, declared_size, getattr(source_used, "default_size", None))
     if source_used is None or size_used is None:
         missing, example = ("source", '--source "bernoulli(0.5)"') if source_used is None else ("size", "--size 1000")
@@ -96,7 +99,8 @@ def make_cell(
     check_count("size", size_used, least=0, example=1000)
     kind = check_sample_kind(_first(options.sample, subject.declared.sample))
     if kind == "counts" and not subject.takes_sample:
-        raise UsageError(f"{subject.name} takes rows: annotate its first parameter as auditor.Sample to give it counts")
+        cure = "annotate its first parameter as auditor.Sample to give it counts"
+        raise UsageError(f"{subject.name} takes rows: {'use --sample rows' if program_in(subject.fn) else cure}")
     view = declared_view(subject) if options.view is None else _view(subject, options.view)
     if options.probe is not None and not view.needs_probe:
         raise UsageError(f"--probe is for the view predict, or one that takes it, and the view here is {view.name}")

@@ -30,6 +30,7 @@ from auditor.sources.datasets import Dataset
 from auditor.sources.shifts import Shifted, parts_of
 from auditor.sources.source import Sampler, Source, load_dataset
 from auditor.subjects.estimators import Fit, fresh_copy, with_randomness
+from auditor.subjects.programs import Program
 from auditor.subjects.subject import Subject, code_hash, has_text, param_text
 from auditor.trials.cell import Cell, declared_view
 from auditor.trials.user_code import code_of, path_words, user_code
@@ -193,6 +194,8 @@ def _canonical(value: Any, seen: dict[int, int]) -> Any:
     inside = {**seen, id(value): len(seen)}
     if isinstance(value, Fit):
         return _canonical(_unfitted(value.estimator), seen)
+    if isinstance(value, Program):  # its files count by what is in them, and not by where they are
+        return ("program", value.target)
     if isinstance(value, functools.partial):
         return ("partial", *(_canonical(part, inside) for part in (value.func, value.args, value.keywords)))
     if isinstance(value, types.MethodType):

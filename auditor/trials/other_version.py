@@ -25,6 +25,7 @@ from msgspec.structs import replace
 
 from auditor.errors import AuditorError, SubjectError, UsageError, in_words, is_interrupt
 from auditor.process.parent import exit_words
+from auditor.sources.written import names_in
 from auditor.trials.cell import make_probe
 from auditor.trials.second_server import receive, send
 from auditor.trials.trial import RUNS, Bench, RunFailed, Trial
@@ -220,6 +221,7 @@ def _packed(version: Version, bench: Bench) -> bytes:
         "version": replace(version, probe=points),
         "size": bench.size,
         "keys": bench.keys,
+        "names": names_in(bench.source),  # that a program's columns have
         "counted": bench.counted,
         "shares_private": bench.shares_private,
         "within": bench.within,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from auditor.process.foreign import call
 from auditor.process.process_state import put_back
 from auditor.sources.sample import Sample, copied
 from auditor.subjects.estimators import Fit, fresh_copy, seeds_of, unlisted
+from auditor.subjects.programs import Program, program_in
 from auditor.subjects.views import fitted_attributes
 from auditor.trials.fresh_rows import same_samples
 from auditor.trials.second_process import SWITCHED_OFF, SecondProcess
@@ -36,6 +37,10 @@ _SHOWN = 80  # characters of an output
 _CAUSES = (
     "likely causes: a generator made without r (default_rng() with no seed), a global counter or cache, "
     "the time, or threads"
+)
+_CAUSES_OF_PROGRAM = (
+    "likely causes: a generator that it does not seed with {seed}, the time, the path of its "
+    "sample, which is another in each run, a file that it keeps, or threads"
 )
 _PLACES = 5  # in which two fits differ, that a sentence names
 _TIME = re.compile(r"(?<![a-z])((re)?fit|score|train(ing)?|run|wall|total)_times?(?![a-z])|elapsed|duration")
@@ -96,6 +101,7 @@ def look(bench: Bench, skip: Container[int] = (), timed: Callable[[float], None]
     bench = replace(bench, copies=True)  # two draws that share memory would always look the same
     looks: list[Look] = []
     before: tuple[Any, Any] | None = None
+    outputs: dict[int, Any] = {}
     try:
         for index in (index for index in range(PAIRS) if index not in skip):
             output, settled, found = _run_twice(bench, index)
@@ -104,12 +110,16 @@ def look(bench: Bench, skip: Container[int] = (), timed: Callable[[float], None]
                 timed(found.seconds)
             shared = before is not None and _was_changed(bench, *before)
             before = output, settled
+            outputs[index] = settled
             is_known = type(output) is NoOutput or any(one.outputs for one in looks)  # or there is nothing to ask for
             looks.append(replace(found, shared=shared, knows_truth=is_known or _knows_truth(bench, output, index)))
+        takes_r = _takes_r(bench)
+        more, ignores = _ignores_seed(bench, outputs) if takes_r else (0, False)
     finally:
         put_back()  # no code of the subject's runs from here on
         _restore(state)
-    return replace(together(looks), random=_takes_r(bench))
+    whole = together(looks)
+    return replace(whole, runs=whole.runs + more, random=takes_r and not ignores)
 
 
 def together(looks: Iterable[Look]) -> Look:
@@ -195,7 +205,7 @@ def _notes(bench: Bench, found: Look, second: str) -> Iterator[tuple[str, str]]:
     if times := dict.fromkeys(place.partition("[")[0] for place in found.unseen if _is_time(place)):
         yield "unseen", f"it keeps times, in {' and '.join(times)}; the view {bench.view.name} does not look there"
     if not found.random:
-        yield "no-randomness", f"r reaches no part of {name}: it has no random_state"
+        yield "no-randomness", _without_r(bench)
     for param, close in unlisted(fit.estimator, bench.subject.params).items() if isinstance(fit, Fit) else ():
         words = f"{param} is none of the parameters that {name} lists{close}"
         yield "parameter", f"{words}: it takes any, and may not use this one"
@@ -233,7 +243,8 @@ def _run_twice(bench: Bench, index: int) -> tuple[Any, Any, Look]:
     again = bench.run_on(spare, index, 0)
     seconds = perf_counter() - started
     if not same(settled, bench.see(again)):
-        culprit = f"it draws from the global generator {' and '.join(moved)}" if moved else _CAUSES
+        causes = _CAUSES_OF_PROGRAM if program_in(bench.subject.fn) else _CAUSES
+        culprit = f"it draws from the global generator {' and '.join(moved)}" if moved else causes
         raise _hidden(bench, settled, again, culprit)
     differing = tuple(_unseen(bench, output, again))
     for name in moved:
@@ -288,9 +299,10 @@ def _hidden(bench: Bench, settled: Any, again: Any, why: str) -> HiddenState:
             f"view {bench.view.name} looks there: choose another, such as predict or attr(best_params_)"
         )
     shown = f" ({difference.path}: {difference.left} and {difference.right})" if difference else ""
+    cure = "Seed it with {seed}" if program_in(bench.subject.fn) else "Draw every random bit from r"
     return HiddenState(
         f"{bench.subject.name} is not a function of (sample, r): on the same sample with the same r it gave two "
-        f"outputs{shown}; {why}. Draw every random bit from r"
+        f"outputs{shown}; {why}. {cure}"
     )
 
 
@@ -340,9 +352,36 @@ def _is_time(place: str) -> bool:
     return _TIME.search(place) is not None
 
 
+def _without_r(bench: Bench) -> str:
+    """Say why r has no part in the answers."""
+    name, program = bench.subject.name, program_in(bench.subject.fn)
+    if program and program.takes_seed:
+        return f"{name} may ignore its {{seed}}: with another one its answers were the same, on all samples tried"
+    return f"r reaches no part of {name}: {'none of its words has {seed}' if program else 'it has no random_state'}"
+
+
+def _ignores_seed(bench: Bench, outputs: Mapping[int, Any]) -> tuple[int, bool]:
+    """Run a program with another seed where it had an answer, until one differs; return the number of runs, and whether
+    none did. What it does with its seed cannot be seen otherwise."""
+    known = {index: one for index, one in outputs.items() if type(one) is not NoOutput}
+    if not (isinstance(bench.subject.fn, Program) and known):
+        return 0, False
+    other = bench.with_another_r()
+    for runs, (index, settled) in enumerate(known.items(), 1):
+        try:
+            if not same(settled, other.see(other.run(index, 0))):
+                return runs, False
+        except AuditorError:  # it has another answer, or none
+            return runs, False
+    return len(known), True
+
+
 def _takes_r(bench: Bench) -> bool:
-    """True if anything of an estimator takes a seed. A function is given r, and what it does with it is its own."""
+    """True if anything of an estimator takes a seed, or a word of a program. A function is given r, and what it does
+    with it is its own."""
     fit = bench.subject.fn
+    if program := program_in(fit):
+        return program.takes_seed or program is not fit  # a wrapper has a use for r of its own
     if not isinstance(fit, Fit):
         return True
     try:

@@ -30,6 +30,7 @@ from msgspec.structs import asdict, replace
 from auditor.errors import AuditorError
 from auditor.process.limits import limit_memory, one_thread
 from auditor.process.parent import become_subreaper, die_with_parent, end_children, how_it_ended
+from auditor.process.run_folders import remove_folders_of
 from auditor.repair.mechanisms.own_frames import OwnCode
 from auditor.trials.causes.files import files_between_runs, files_read, opens_files, return_files
 from auditor.trials.causes.last_digits import is_close
@@ -55,8 +56,9 @@ class Child(msgspec.Struct):
     folder: str  # for the sockets of its multiprocessing and its journal, removed with it
     deadline: float | None = None  # since its client has gone
 
-    def clear(self) -> None:
-        """Put back what a killed child had taken away, and remove its folder."""
+    def clear(self, pid: int) -> None:
+        """Put back what a killed child had taken away, and remove its folders."""
+        remove_folders_of(pid)
         return_files(os.path.join(self.folder, _JOURNAL))
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -139,14 +141,14 @@ class Serving:
             child.link.setblocking(False)
             send(child.link, dumps({"ended": how_it_ended(status)}).encode())
         child.link.close()
-        child.clear()
+        child.clear(pid)
 
     def _end(self) -> None:
         for pid in self._children:
             _kill(pid)
         end_children(patience=0.0)
-        for child in self._children.values():
-            child.clear()
+        for pid, child in self._children.items():
+            child.clear(pid)
         for folder in self._folders:
             shutil.rmtree(folder, ignore_errors=True)
         os._exit(0)

@@ -5,6 +5,7 @@ So any pair can be run again alone, in any order, in any process, and gives the 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any
@@ -19,6 +20,7 @@ from auditor.sources.datasets import Dataset
 from auditor.sources.sample import CountSample, Own, copied
 from auditor.sources.source import Source
 from auditor.subjects.churn import has_rows, points_of, share_of_labels, share_of_points
+from auditor.subjects.programs import ProgramFailed
 from auditor.subjects.subject import Subject
 from auditor.subjects.views import OUTPUT, View
 from auditor.subjects.views.partition import matched
@@ -165,6 +167,12 @@ class Bench(msgspec.Struct, frozen=True):
             return NoOutput(str(failed))
         raise failed from error
 
+    def with_another_r(self) -> Bench:
+        """Return a bench with the same samples and another r."""
+        keys = copy.copy(self.keys)
+        keys.r = self.keys.r.child("another")
+        return replace(self, keys=keys)
+
     def own(self, index: int, which: int) -> Own | None:
         """Return the generator that the sample of this run may draw from; None for counts, which have theirs."""
         if self.counted or not self.subject.takes_sample:
@@ -200,9 +208,9 @@ class RunFailed(SubjectError):
     kind = "died"
     limit: float | None = None  # seconds after which it was ended
 
-    def __init__(self, name: str, pair: int, which: int | None, what: str) -> None:
+    def __init__(self, name: str, pair: int, which: int | None, what: str, more: str = "") -> None:
         self.pair, self.which = pair, which
-        super().__init__(f"{name} {what} in {_run_words(which)} {pair}")
+        super().__init__(f"{name} {what} in {_run_words(which)} {pair}{more}")
 
 
 def _run_words(which: int | None) -> str:
@@ -218,9 +226,13 @@ class SubjectRaised(RunFailed):
     kind = "raised"
 
     def __init__(self, name: str, pair: int, which: int, error: BaseException) -> None:
-        super().__init__(name, pair, which, f"raised {type(error).__name__}")
+        if isinstance(error, ProgramFailed):
+            super().__init__(name, pair, which, error.what, error.more)
+            self.details = error.details
+        else:
+            super().__init__(name, pair, which, f"raised {type(error).__name__}")
+            self.caused_by(error)
         self.shortage = str(error) if isinstance(error, SampleError) else None  # the sample had too few examples
-        self.caused_by(error)
 
 
 class Trial(msgspec.Struct, frozen=True):

@@ -35,6 +35,7 @@ from auditor.lookup import file_modules, find_spec, module_of
 from auditor.sources.shifts import parts_of
 from auditor.sources.source import Sampler, Source
 from auditor.subjects.estimators import Fit
+from auditor.subjects.programs import program_in
 
 if TYPE_CHECKING:
     from auditor.trials.cell import Cell
@@ -70,8 +71,12 @@ def user_code(cell: Cell, source: Source) -> Iterator[object]:
 
 
 def code_of(things: Iterable[object]) -> Code:
-    """Return the code behind functions, classes, estimators and modules; anything else has none."""
+    """Return the code behind functions, classes, estimators, modules and programs; anything else has none."""
+    things = [*things]
     files: dict[str, str] = {}
+    for thing in things:
+        if program := program_in(thing):
+            files |= program.digests()
     installed: set[str] = set()
     for name, spec, path in _walk(_modules_of(things)):
         if is_installed(path):

@@ -23,6 +23,7 @@ from auditor.errors import AuditorError, SubjectError, in_words
 from auditor.lookup import module_of
 from auditor.process.limits import one_thread
 from auditor.process.parent import become_subreaper, die_with_parent, end_children
+from auditor.subjects.programs import program_in
 from auditor.subjects.subject import Subject, load_subject
 from auditor.subjects.views import make_view
 from auditor.trials.other_version import Version
@@ -87,6 +88,7 @@ def _settle(unpack: Any, packed: bytes) -> Bench:
     sys.path[:] = [*version.path, *(() if version.whole_path else sys.path)]
     importlib.invalidate_caches()
     subject = load_subject(version.target, version.params, texts=version.texts, randomness=version.randomness)
+    subject = subject.with_names(head["names"])
     if version.inside and version.outside:
         _check_place(subject, version.inside, version.outside)
     if head["counted"] and not subject.takes_sample:
@@ -107,8 +109,12 @@ def _settle(unpack: Any, packed: bytes) -> Bench:
 
 def _check_place(subject: Subject, inside: str, outside: str) -> None:
     """Old code must come from where it was checked out, and none of the new with it."""
-    file = getattr(module_of(subject.target), "__file__", None)
     trap = "what is installed, or on PYTHONPATH, would be compared with itself"
+    if program := program_in(subject.fn):
+        if not any(_is_in(path, inside) for _, path in program.files):
+            raise SubjectError(f"none of its words names a file of the checkout of the old revision: {trap}")
+        return
+    file = getattr(module_of(subject.target), "__file__", None)
     if file is None or not _is_in(file, inside):
         raise SubjectError(
             f"it was loaded from {file or 'no file'}, which is not in the checkout of the old revision: {trap}; run "

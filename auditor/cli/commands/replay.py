@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+import shlex
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
@@ -21,7 +22,7 @@ from auditor.cli.options import Count, OptionGivenOnce
 from auditor.cli.output import error_console, make_console, plain, warn
 from auditor.cli.prints import stdout_kept
 from auditor.errors import BadValue, UsageError
-from auditor.lookup import find_object, search_here
+from auditor.lookup import find_object, is_program, search_here
 
 if TYPE_CHECKING:
     from auditor.flow.parts import Part
@@ -210,6 +211,8 @@ def check_trusted(record: Record, *, trust: bool) -> None:
 def _named(record: Record) -> Iterator[tuple[str, str]]:
     """Yield everything in a record that may name code, as (what it is, the name)."""
     yield "target", record.subject
+    if is_program(record.subject):
+        yield "program", _words(record.subject)
     sources = record.asked.get("source") or record.source
     for source in sources if isinstance(sources, list) else [sources]:
         yield "source", f"{source}"
@@ -219,6 +222,16 @@ def _named(record: Record) -> Iterator[tuple[str, str]]:
     for name, other in asked.items():
         if name != "source" and isinstance(other, (str, list, dict)) and other != "output":
             yield name, f"{other}"
+
+
+def _words(target: str) -> str:
+    """Return the words of a program as they would be run, each quoted as a shell wants it."""
+    from auditor.subjects.programs import read_program
+
+    try:
+        return shlex.join(read_program(target).words)
+    except UsageError as error:
+        return f"({error})"
 
 
 def check_named(record: Record) -> None:

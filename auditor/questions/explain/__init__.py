@@ -19,6 +19,7 @@ from auditor.questions.one_pair import show_pair
 from auditor.questions.pairs import PairsOptions
 from auditor.request import SURE, Request, option
 from auditor.statistics.outward import exact
+from auditor.subjects.programs import program_in
 from auditor.trials.cell import make_cell
 from auditor.trials.trial import Bench
 
@@ -83,6 +84,8 @@ class Explain(Question):
                 f"explain takes one source, and {len(request.sources)} were given: ask about one at a time"
             )
         cell = make_cell(self.name, load_asked(request, options.params), request.source, options, judges=False)
+        if options.trace and program_in(cell.subject.fn):
+            raise UsageError("--trace looks at local variables of Python code, and a program has none: leave it out")
         claimed = cell.subject.declares("claimed")
         target = next(one for one in (options.rho, claimed or None, DEFAULT_TARGET) if one is not None)
         check_target(target)

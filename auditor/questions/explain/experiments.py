@@ -10,6 +10,7 @@ import numpy as np
 
 from auditor.questions.explain import units
 from auditor.sources.datasets import Dataset
+from auditor.subjects.programs import program_in
 from auditor.trials.causes.elsewhere import run_pair_elsewhere
 from auditor.trials.causes.hidden import run_pair_put_back
 from auditor.trials.causes.keyed_sites import why_unkeyed
@@ -49,6 +50,11 @@ def _no_floats(looked: Looked, bench: Bench) -> str:
     return f"no noise can be put on a {kind}" if cannot else "the samples hold no floating-point numbers"
 
 
+def _no_hash_seed(looked: Looked, bench: Bench) -> str:
+    program = program_in(bench.subject.fn)
+    return "not applicable: hash seeds are Python's" if program and not program.is_python else ""
+
+
 def _no_more_rows(looked: Looked, bench: Bench) -> str:
     if bench.size == 0:
         return "there is no sample"
@@ -77,7 +83,14 @@ def _not_continuous(looked: Looked, bench: Bench) -> str:
 
 EXPERIMENTS = (
     Experiment("hidden-state", run_pair_put_back, units.same_again, must_not_matter=True),
-    Experiment("hash-seed", run_pair_elsewhere, units.other_hash_seed, must_not_matter=True, samples=_ELSEWHERE),
+    Experiment(
+        "hash-seed",
+        run_pair_elsewhere,
+        units.other_hash_seed,
+        must_not_matter=True,
+        samples=_ELSEWHERE,
+        why_not=_no_hash_seed,
+    ),
     Experiment("threads", run_pair_elsewhere, units.all_threads, must_not_matter=True),
     Experiment(
         "row-order",

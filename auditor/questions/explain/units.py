@@ -309,7 +309,7 @@ def other_r(bench: Bench, index: int, fell: Fell) -> Trial:
     second, sham = with_sham(
         bench,
         index,
-        lambda: runs.output(bench.draw(index, 0), 0, with_fresh_r(bench)),
+        lambda: runs.output(bench.draw(index, 0), 0, bench.with_another_r()),
         lambda: runs.output(bench.draw(index, 1), 1),
     )
     return runs.trial(apart(first, second), nothing=nothing, sham=apart(first, sham) is not None)
@@ -319,15 +319,8 @@ def r_of_its_own(bench: Bench, index: int, fell: Fell) -> Trial:
     """Run a pair whose second run has another r."""
     runs = TrialRuns(bench, index, fell)
     first = runs.output(bench.draw(index, 0), 0)
-    second = runs.output(bench.draw(index, 1), 1, with_fresh_r(bench))
+    second = runs.output(bench.draw(index, 1), 1, bench.with_another_r())
     return runs.trial(apart(first, second))
-
-
-def with_fresh_r(bench: Bench) -> Bench:
-    """Return a bench with the same samples and another r."""
-    keys = copy.copy(bench.keys)
-    keys.r = bench.keys.r.child("another")
-    return replace(bench, keys=keys)
 
 
 class _WatchedKey(Key):

@@ -40,6 +40,7 @@ from auditor.errors import UsageError
 from auditor.randomness import Key, Name, Randomness
 from auditor.repair.mechanisms.own_frames import OwnCode
 from auditor.subjects.estimators import Fit
+from auditor.subjects.programs import program_in
 from auditor.subjects.subject import Subject
 
 _ROOT = "auditor: draws by site"
@@ -364,6 +365,8 @@ def why_without_keys(subject: Subject) -> str | None:
     """Return why the draws of this subject can have no keys; None if they can."""
     if isinstance(subject.fn, Fit):
         return "an estimator gets integers for its random_state, and its generators are its own"
+    if program_in(subject.fn):
+        return "a program gets an integer for its {seed}, and its generators are its own"
     if subject.randomness == "int":
         return "r is an int, and the generator that the learner makes of it is its own"
     return None

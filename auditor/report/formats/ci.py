@@ -23,7 +23,7 @@ from auditor.errors import UsageError
 from auditor.files import read_bytes
 from auditor.flow.parts import Listing
 from auditor.flow.record import Record
-from auditor.lookup import find_file, loaded_object
+from auditor.lookup import find_file, loaded_object, short_name
 from auditor.process.escape import github_message, github_property, json_text, shortened, visible, xml_text
 from auditor.report.terminal import as_text
 from auditor.report.words import advice
@@ -172,7 +172,8 @@ def junit(records: Sequence[Record], confidence: float) -> bytes:
 
 def _add_case(suite: Element, record: Record) -> None:
     """Add a testcase. An unexpected pass is a failure too: what was declared is not so."""
-    place, _, name = record.subject.rpartition(":")
+    name = short_name(record.subject)
+    place = record.subject.removesuffix(name).removesuffix(":")
     if place.endswith(".py"):  # readers take the classname apart at its dots, so a path is written as a module's name
         place = place.removesuffix(".py").replace("\\", "/").strip("./").replace("/", ".")
     seconds = f"{record.cost.seconds_total:.3f}"

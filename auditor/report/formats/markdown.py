@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from auditor.flow.parts import Bar, Chart, Command, Facts, Listing, Part, Table, Words
 from auditor.flow.record import Record
+from auditor.lookup import short_name
 from auditor.process.escape import code_block, code_cell, code_span, is_plain_text, sentence, shortened
 from auditor.report.pictures.plot import plot
 from auditor.report.several import figures, reached
@@ -138,7 +139,7 @@ def _theorem_row(record: Record) -> Iterator[str]:
     settings = [(name, value) for name, value in record.settings.items() if value is not None]
     accuracy = record.accuracy
     yield _cell(record.theorem or "")
-    yield _data(record.subject.rpartition(":")[2])
+    yield _data(short_name(record.subject))
     yield _cell(", ".join(f"{name}={value}" for name, value in settings if (name, value) != ("sample_scale", 1.0)))
     yield f"{record.size:.3g}" if record.size >= 10**6 else f"{record.size:,}"
     yield "" if record.claimed is None else exact(record.claimed)
