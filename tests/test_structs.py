@@ -15,21 +15,26 @@ import pytest
 from auditor.case import Case
 from auditor.flow import record, wobbles
 
-ROOMS = ("cli", "flow", "questions", "sources", "subjects", "values")
+ROOMS = (
+    *("algorithms", "auditor.cli", "auditor.flow", "auditor.questions"),
+    *("auditor.sources", "auditor.statistics", "auditor.subjects", "auditor.values"),
+)
 CHANGING = {  # what adds up or is filled in on the way
     "auditor.flow.fitness:Fitness",
     "auditor.flow.question:Answer",
     "auditor.flow.run:Run",
     "auditor.flow.run:Spent",
     "auditor.flow.wobbles:_Tally",
+    "auditor.statistics.bracket:Bracket",
     "auditor.values.elements:Elements",
 }
 INQUIRIES = "auditor.questions"  # of which many count while they run
 
 
 def classes(room: str) -> Iterator[tuple[str, Any]]:
-    package = importlib.import_module(f"auditor.{room}")
-    inner = (one.name for one in pkgutil.walk_packages(package.__path__, f"auditor.{room}."))
+    package = importlib.import_module(room)
+    names = (one.name for one in pkgutil.walk_packages(package.__path__, f"{room}."))
+    inner = (name for name in names if not name.endswith("__main__"))
     for module in [package.__name__, *inner]:
         for name, value in vars(importlib.import_module(module)).items():
             if isinstance(value, type) and value.__module__ == module:

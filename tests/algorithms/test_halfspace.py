@@ -16,9 +16,11 @@ from algorithms import halfspace
 from algorithms.halfspace import (
     CUBE,
     Halfspace,
+    boxes_mismatch,
     boxes_size,
     check_margin,
     directions,
+    foams_mismatch,
     foams_size,
     has_advantage,
     margin_of,
@@ -220,6 +222,13 @@ def test_where_no_halfspace_fits_the_margin_is_zero() -> None:
     check_margin(source, 0.6)  # what never occurs does not count
     with pytest.raises(auditor.AuditorError, match=r"tau=0.61 must be at most the margin .* which is 0.6: lower tau"):
         check_margin(source, 0.61)
+
+
+def test_two_sums_are_parted_as_often_as_the_roundings_lemmas_say() -> None:
+    here = np.array([0.1, 0.2])
+    for apart, foam, box in (((0.03, 0.04), 0.1 * math.pi, 1 - 0.97 * 0.96), ((0.5, -2.0), 1.0, 1.0)):
+        assert foams_mismatch(here, here + apart) == pytest.approx(foam)
+        assert boxes_mismatch(here, here - apart) == pytest.approx(box)
 
 
 def test_sizes_are_the_theorems() -> None:

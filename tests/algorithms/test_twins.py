@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from conformance import FLIPS, ROWS, first_appearances, generator_in_turn, unshared_offset
 from support.requests import audit
@@ -20,6 +21,7 @@ from algorithms.twins import mean
 from algorithms.twins.bandit import EDGE, HIGH, LOW, PULLS, bandit_ucb, drop_once
 from auditor import Randomness, Sample
 from auditor.questions.explain.answer import answer_of
+from auditor.randomness import from_key, root_key
 from auditor.repair import random_threshold
 
 REASONS = {
@@ -67,6 +69,8 @@ def test_the_twins_of_the_mean_differ_from_it_in_one_step() -> None:
 def test_two_sequences_of_ucb_are_nearly_never_the_same() -> None:
     record = audit(bandit_ucb, fixed=25, rho=0.2)
     assert record.mismatches == record.pairs == 25
+    rows = np.array([[1, 0], [0, 0], [0, 0], [0, 0], [0, 1]])
+    assert bandit_ucb(rows, from_key(root_key(0))) == (0, 1, 1, 1, 0, 2, 1, 1), "means 1 and 0, then 1/2, then 1/3"
 
 
 def test_with_named_children_the_same_phase_passes() -> None:

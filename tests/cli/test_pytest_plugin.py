@@ -179,6 +179,12 @@ def test_what_is_no_pass_fails_with_a_sentence(run: Any) -> None:
     result.stdout.no_fnmatch_line("*pytest_plugin.py*")
 
 
+def test_a_failure_is_placed_at_the_learners_first_line(run: Any) -> None:
+    line = QUICK.count("\n") + 1
+    result = run(QUICK + "@reproducible(source=draw, size=10, rho=1.5)\ndef test_bad(sample, r): ...", "--tb=line")
+    result.stdout.fnmatch_lines([f"*test_learners.py:{line}: rho=1.5 must be in (0, 1)*"])
+
+
 COLLECTED = f"""{QUICK}
 from elsewhere import imported, mine
 

@@ -237,6 +237,11 @@ def test_a_run_that_ends_its_process_is_not_tried_again(unit: Unit) -> None:
     assert (found.seconds, (found.payload or {})["runs"]) == (0.0, 0)
 
 
+def test_a_look_at_local_values_takes_two_runs() -> None:
+    found = local_apart(bench_of(lambda sample, r: 1.0, "norm", size=2), 0, {})
+    assert found.payload == {"runs": 2}
+
+
 @pytest.mark.parametrize(
     ("unit", "first", "second", "of"),
     [

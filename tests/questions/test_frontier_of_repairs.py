@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from support.requests import inquiry_of
 
+import auditor
 from auditor.flow.parts import Chart, Series, Table, Words
 from auditor.questions.repair.answer import HeldMeasure, Point, RepairAnswer, RepairCost, repair_parts
 from auditor.questions.repair.frontier import MeasuredSetting
@@ -233,6 +234,10 @@ def test_none_that_was_agreed_on_is_an_output() -> None:
     assert {(one.apart, one.nothing) for one in found} == {(0.0, 0.0)}
     split = measured(lambda sample, r: float(sample[0]), "uniform", Setting("agreed", {"chunks": 4}), 8, size=40)
     assert {one.nothing for one in split} == {1.0}
+    for learner, losses in ((lambda sample, r: 1.0, {0.0}), (lambda sample, r: float(sample[0]), {None})):
+        judged = auditor.subject(accuracy=lambda output, **_: output == 1.0)(learner)
+        found = measured(judged, "uniform", Setting("agreed", {"chunks": 4}), 8, size=40)
+        assert {one.loss for one in found} == losses, "a run without an output has no loss"
     r = from_key(root_key(1))
     wrapper = agreed(fails_by_r, 4)
     core = [Leader("none", 1.0, None)]

@@ -305,6 +305,7 @@ LEARNT = [(64, 4), (26, 8)]  # a quarter of the start around the best tenth, the
     ("scale", "goal", "rest"),
     [
         (1.0, 0.1, [*LEARNT * 3, (16, 16), (8, 32), (4, 65), (2, 131)]),  # until a quarter of the pairs is left
+        (0.1, 0.15, [*LEARNT * 3, (16, 16), (8, 32), (4, 65), (2, 131)]),  # the best look more than half as bad
         (0.01, 0.5, [(16, 4), (8, 9), (4, 19), (2, 39)]),  # a sixteenth: all are far below the goal
     ],
 )

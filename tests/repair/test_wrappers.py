@@ -406,6 +406,7 @@ def test_what_a_wrapper_cannot_take_gets_a_sentence(call: Callable[[], Any], wor
         lambda: repair.first_heavy_mismatch({"a": NAN}, {"a": 0.2}, 0.1, 0.4),
         lambda: repair.first_heavy({"a": NAN}, 0.3, R),
         lambda: repair.rank_size(1e300, p=0.5, slack=0.1, cell=0.1),
+        lambda: repair.rank_size(1.5, p=0.5, slack=0.1, cell=0.1),
         lambda: repair.rank_tail_size(2.0, p=0.5, slack=0.1),
         *[
             lambda p=p, slack=slack: repair.rank_tail_size(0.1, p=p, slack=slack)

@@ -276,6 +276,20 @@ def test_phases_pull_what_is_left_and_every_sequence_is_as_long_as_the_horizon(s
     assert output == r_bandit_elimination(rows.copy(), from_key(root_key(seed)), horizon=1000, **settings)
 
 
+@pytest.mark.parametrize("phases", [1, 3])
+def test_a_horizon_holds_all_that_is_explored(phases: int) -> None:
+    settings: dict[str, Any] = {"arms": 3, "tau": 0.1, "rho": 0.5, "delta": 0.1}
+    if phases == 1:
+        explored, end, table = bandit.sample_size(**settings), bandit.commit, (1.0, 0.0, 0.0)
+    else:
+        settings |= {"phases": phases}
+        explored, end = bandit_elimination.sample_size(**settings), bandit_elimination.eliminate
+        table = ((1.0, 0.0, 0.0),) * phases
+    assert sum(end(table, from_key(root_key(3)), horizon=explored, **settings)[1::2]) == explored
+    with pytest.raises(ValueError, match=f"must be at least {explored:,}, the pulls that exploring takes"):
+        end(table, from_key(root_key(3)), horizon=explored - 1, **settings)
+
+
 def test_a_clear_winner_is_alone_after_a_phase_and_a_loser_is_dropped() -> None:
     settings: dict[str, Any] = {"arms": 3, "tau": 0.1, "rho": 0.5, "delta": 0.1, "phases": 3}
     plan = schedule(**settings)

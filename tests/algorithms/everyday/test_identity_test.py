@@ -146,6 +146,9 @@ def test_the_sample_draws_its_number_of_rows_and_r_has_no_part_in_it() -> None:
     rows = np.resize(np.arange(6), 5000)
     drawn = [poisson_distance(Sample.of(rows, np.random.default_rng(i)), null=LOADED) for i in (0, 0, 1)]
     assert drawn[0] == drawn[1] != drawn[2]
+    n, one = sizes.poisson_mean(5000), sizes.weights_of(LOADED)
+    counts = np.bincount(Sample.of(rows, np.random.default_rng(0)).poisson(n).rows(), minlength=6)
+    assert drawn[0] == pytest.approx(float((((counts - n * one.q) ** 2 - counts) / one.w).sum()) / n**2)
     with pytest.raises(auditor.AuditorError, match="no randomness of their own"):
         r_identity_test_poisson(rows, from_key(root_key(0)))
 

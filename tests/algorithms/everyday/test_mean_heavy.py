@@ -50,6 +50,7 @@ def test_sizes_to_the_number() -> None:
     assert HEAVY.promise(5285, **DEFAULTS) == pytest.approx(0.2, abs=1e-4)
     assert CLIPPING.promise(1060, **DEFAULTS) == pytest.approx(0.2, abs=1e-4)
     assert mean_heavy.measured_size(**DEFAULTS) == 1590
+    assert mean_heavy.exact_rho(1594, **DEFAULTS) == mean_heavy.exact_rho(1590, **DEFAULTS), "whole groups of rows"
     assert mean_heavy.exact_rho(1590, **DEFAULTS) <= 0.2 < mean_heavy.exact_rho(1585, **DEFAULTS)
     assert mean_heavy.clipped_measured_size(**DEFAULTS) == 908
     assert mean_heavy.clipped_exact_rho(908, **DEFAULTS) <= 0.2 < mean_heavy.clipped_exact_rho(907, **DEFAULTS)
