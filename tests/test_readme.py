@@ -70,16 +70,20 @@ WRONG = {
     'auditor.ask("curve", constant, "norm", varies={"size": [1, 2]})': 'Unexpected keyword argument "varies"',
     'auditor.replay(constant, "norm", pair=0, nu=0.1)': 'Unexpected keyword argument "nu" for "replay"',
     'rounded(constant, "wide")': 'No overload variant of "rounded"',
+    "rounded(mean, 0.5).sise": '"Rounded" has no attribute "sise"',
     "rounded(Model(), 0.5).sample_size(0.1, 1.0)": '"RoundedPredictions" has no attribute "sample_size"',
 }
 RIGHT = """\
 from typing import Any
+import numpy as np
 import auditor
 from auditor.repair import chosen, rounded, sites
 class Model:
     def fit(self, x: object, y: object) -> object: ...
 def constant(sample: object, r: auditor.Randomness) -> float:
     return sites(r).child("mine").random()
+def mean(sample: np.ndarray, r: np.random.Generator) -> float:
+    return float(sample.mean())
 options: dict[str, Any] = {}
 auditor.audit(Model(), "data.csv#label", as_="pandas", for_="5m", params={"alpha": 1}, jobs=None)
 auditor.audit(rounded(constant, {"coef": 0.5}), **options).verdict.upper()

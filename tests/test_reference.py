@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import rich_click as click
 
 from auditor.cli.command_line import cli
 from auditor.cli.config import OWN, common_keys
-from auditor.engine.worker_process import Hung
+from auditor.engine.worker_process import EndedByWatcher, Hung
 from auditor.errors import EXIT_CODES
 from auditor.flow.question import check_table
 from auditor.flow.record import Record
@@ -88,16 +89,46 @@ def test_docstrings_become_what_sphinx_reads() -> None:
     ]
 
 
+AUDITOR = DOCS.parent / "auditor"
+MADE_OF_WARNINGS = AUDITOR / "flow" / "fitness.py"  # findings made of the (kind, message) that a preflight yields
+
+
+def written_kinds(file: Path) -> set[str]:
+    """Return the kinds that the calls of Finding in a file have; a kind that is computed there is refused.
+
+    The kind of an error, `error.kind`, is left out: `kinds_of_errors` has all of those.
+    """
+    calls = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Call)]
+    findings = [call for call in calls if ast.unparse(call.func).rpartition(".")[2] == "Finding"]
+    kinds = [call.args[0] if call.args else call.keywords[0].value for call in findings]
+    found = set()
+    for kind in kinds:
+        for one in (kind.body, kind.orelse) if isinstance(kind, ast.IfExp) else (kind,):
+            if isinstance(one, ast.Constant):
+                found.add(one.value)
+            elif not (isinstance(one, ast.Attribute) and one.attr == "kind"):
+                assert file == MADE_OF_WARNINGS, f"{file}: write the kind of {ast.unparse(kind)} as a text"
+    return found
+
+
+def yielded_kinds(file: Path) -> set[str]:
+    yielded = [node.value for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Yield)]
+    pairs = [value.elts[0] for value in yielded if isinstance(value, ast.Tuple) and len(value.elts) == 2]
+    return {kind.value for kind in pairs if isinstance(kind, ast.Constant)}
+
+
+def kinds_of_errors(error: type[RunFailed]) -> set[str]:
+    return {error.kind}.union(*map(kinds_of_errors, error.__subclasses__()))
+
+
 def test_every_kind_of_finding_is_explained() -> None:
     """Kinds are written where findings are made: in a call, as an error's `kind`, or before a preflight's message."""
-    auditor = DOCS.parent / "auditor"
-    kinds = {
-        kind for file in auditor.rglob("*.py") for kind in re.findall(r'\bFinding\(\s*"([\w-]+)"', file.read_text())
-    }
-    kinds |= {*re.findall(r'yield \(?\s*"([\w-]+)",', (auditor / "trials" / "preflight.py").read_text())}
-    kinds |= {kind.kind for kind in (RunFailed, *RunFailed.__subclasses__(), Hung)}
+    assert Hung in EndedByWatcher.__subclasses__()  # so that all modules with such errors are loaded
+    kinds = set().union(*map(written_kinds, AUDITOR.rglob("*.py")))
+    kinds |= yielded_kinds(AUDITOR / "trials" / "preflight.py") | kinds_of_errors(RunFailed)
     page = (DOCS / "reference" / "findings.md").read_text()
-    assert re.findall(r"^\| `([\w-]+)` \|", page, flags=re.MULTILINE) == sorted(kinds)
+    rows = re.findall(r"^\| `([\w-]+)` \| \S.*? \| \S.*? \|$", page, flags=re.MULTILINE)
+    assert rows == sorted(kinds)
 
 
 def test_the_example_of_a_question_is_the_one_that_is_run() -> None:

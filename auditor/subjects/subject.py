@@ -91,6 +91,12 @@ def subject(
 ) -> Callable[[F], F]:
     """Declare what is known of a learner; the function itself stays as it is.
 
+    `source` and `size` are what samples are drawn from, and their number of rows. `claimed` is the rho that `theorem`
+    promises, and the target where an audit is given none. accuracy(output, *, source, r, params) judges an output, and
+    `delta` is the share of runs that may be inaccurate. `expect` says how the audit must end where a package is
+    audited: "pass", "fail" or "error", the latter two with a `reason`. `view` is the part of an output that is
+    compared, and `note` is a sentence for the report.
+
     `size`, `claimed`, `delta`, `plain` and `source` are values, or functions that name the parameters of A they depend
     on. `sample` is the kind of sample that an audit uses unless told otherwise, "rows" or "counts". `promise` is a
     function of `size` and parameters: the upper bound on rho that the theorem gives. `bounds` maps a name such as
