@@ -73,7 +73,7 @@ def last_look(n: Integers, target: float) -> Integers:
 
 def _stride(n: Integers, target: float) -> Integers:
     octave = np.frexp(np.maximum(n, 1).astype(float))[1] - 1  # the floor of log2, exactly
-    stride = np.exp2(np.maximum(octave - int(math.log2(LOOKS)), 0)).astype(np.int64)
+    stride = np.exp2(octave - int(math.log2(LOOKS))).astype(np.int64)
     return np.where(n <= min(NEVER, int(EVERY_PAIR / target)), 1, stride)
 
 

@@ -239,6 +239,7 @@ def test_the_gap_of_an_array_is_the_lower_median_of_its_elements() -> None:
     assert account(np.array([1.0, 2.0, 3.0, 0.0]), np.array([2.0, 4.0, 6.0, 4.0])).gap == 2.0
     assert account(np.array([1, 2, 3], "u1"), np.array([0, 0, 0])).gap == 2
     assert account({"a": 1, "b": 2}, {"a": 4, "b": 3}).gap == 1
+    assert account({"a": 1, "b": 2, "c": 3}, {"a": 4, "b": 3, "c": 8}).gap == 3
     assert [account({"k" * n: 1}, {"k" * n: 2}).places[0].path for n in (76, 77)] == [
         f"['{'k' * 76}']",
         f"['{'k' * 75}...",
