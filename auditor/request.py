@@ -119,7 +119,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     resample: Annotated[
         str | None,
         option(
-            "How samples are drawn from a data set: bootstrap, split or subsample (default: bootstrap).",
+            "How samples are drawn from a data set: bootstrap, split or subsample for independent rows; blocks or "
+            "blocks(20) for a time series; groups(column) for rows that belong together; strata or strata(column) to "
+            "keep the shares of classes (default: bootstrap).",
             "HOW",
             basic=False,
         ),

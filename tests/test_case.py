@@ -117,7 +117,7 @@ CHANGED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "source": ({}, {"source": "uniform"}),
     "size": ({}, {"size": 4}),
     "sample": ({"subject": "algorithms.statistical_query:rstat", "source": "bernoulli(0.5)"}, {"sample": "counts"}),
-    "resample": ({"source": TABLE}, {"resample": "split"}),
+    "resample": ({"source": TABLE}, {"resample": "groups(a)"}),
     "as_": ({"source": TABLE}, {"as_": "pandas"}),
     "view": ({}, {"view": "round(1)"}),
     "probe": ({"subject": TREE, "source": TABLE}, {"probe": 5}),

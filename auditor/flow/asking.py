@@ -49,7 +49,9 @@ def audit(subject: Learner, source: object = None, **keywords: Unpack[AuditKeywo
     - `atol`: Two numbers that differ by at most this count as the same (default: 0).
     - `rtol`: Two numbers that differ by at most this share of the larger one count as the same (default: 0).
     - `probe`: Points at which predictions are compared, a number or a file (default: 1000 from the source).
-    - `resample`: How samples are drawn from a data set: bootstrap, split or subsample (default: bootstrap).
+    - `resample`: How samples are drawn from a data set: bootstrap, split or subsample for independent rows; blocks or
+      blocks(20) for a time series; groups(column) for rows that belong together; strata or strata(column) to keep the
+      shares of classes (default: bootstrap).
     - `as_`: Read a csv or parquet file as pandas, polars or numpy (default: numpy, unless columns are named).
     - `accept_overlap`: With resample="subsample": accept a verdict on samples that share rows.
     - `randomness`: The type of r: Generator, int, RandomState or Random (default: by the annotation of r, else

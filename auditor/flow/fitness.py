@@ -193,6 +193,17 @@ def _about_source(cell: Cell, bench: Bench, plan: Plan) -> Iterator[Finding]:
     if isinstance(bench.source, Dataset):
         severity = "warning" if bench.source.resample == "subsample" else "info"
         yield Finding("resampled", severity, bench.source.words(cell.size, plan.confidence))
+        if why := bench.source.why_series():
+            yield Finding("time-series", "warning", _series_words(bench.source.resample, why))
+
+
+def _series_words(resample: str, why: str) -> str:
+    """Say what becomes of a time series whose rows are drawn one by one, and name the option that keeps its order."""
+    return (
+        f"the rows look like a time series: {why}. --resample {resample} draws them as if their order said nothing, "
+        "and rho then tends to come out too low: use --resample blocks, which draws whole stretches, or groups(column) "
+        "if rows come in groups. If the rows are sorted and otherwise independent, there is nothing to do"
+    )
 
 
 def constancy(inquiry: Inquiry, answer: Answer, checked: Checked | None) -> Iterator[Finding]:

@@ -182,10 +182,10 @@ class LossQuestion(CellQuestion):
 
 
 def _check_resample(resample: str | None) -> None:
-    if resample in ("split", "subsample"):
+    if resample not in (None, "bootstrap"):
         raise UsageError(
-            f"--loss needs samples that are independent of each other: --resample {resample} takes rows without "
-            "putting them back; use --resample bootstrap"
+            f"--loss needs samples of independent rows, and --resample {resample} draws rows that are not: use "
+            "--resample bootstrap"
         )
 
 

@@ -1,24 +1,7 @@
-"""A data set as a source (a file, an array, a table or scikit-learn's data), and how two samples are drawn from it.
-
-    bootstrap   each sample draws rows with replacement: two independent samples of the file's distribution
-    split       the file is shuffled anew for each pair, and the two samples are disjoint parts of it
-    subsample   each sample draws at most half of the rows without replacement: the two samples share some rows
-
-Every pair draws from the same file, so an audit bounds the rate over draws from this file. Suppose that the rows of the
-file are i.i.d. from a population, and that rho is the rate for two fresh samples of the population. Then the file's
-rate, averaged over files, is
-
-    split       rho: disjoint rows of such a file are two independent samples. One file's rate may be higher or lower
-    subsample   at most rho: given the file the two are independent with one law P, and E sum P^2 >= sum (E P)^2
-    bootstrap   at most the rate of two samples each bootstrapped from a file of its own, for the same reason
-
-The mean over all splits is a U-statistic: with K = rows // (2 size) it is off by t or more in at most a share
-2 exp(-2 K t^2) of the files (Hoeffding 1963). `benchmarks/resampling.py` has a case where all of this is exact.
-"""
+"""A data set as a source: a file, an array, a table or scikit-learn's data. `resampling` says how samples are drawn."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,14 +14,14 @@ from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError, sugg
 from auditor.files import read_bytes
 from auditor.sources.frames import columns_of, kind_of, library_of, rows_in, settled, take, without_column
 from auditor.sources.law import LARGEST, Law, Query
+from auditor.sources.resampling import Blocks, Groups, Resampling, make_resampling, with_ids
+from auditor.sources.series import why_series
 from auditor.sources.tables import FRAMES, installed_frame, read_csv, read_frame, read_npz, read_parquet
-from auditor.statistics.outward import at_most, percent
 
 TABLES = (".csv", ".parquet")
 SUFFIXES = (*TABLES, ".npz")
 KINDS = (*FRAMES, "numpy")  # what the rows of a file can become
 SHIFTS = ("mixture", "contaminate", "flip_labels", "duplicate", "drop_group", "class_weights")  # sources made of others
-RESAMPLING = ("bootstrap", "split", "subsample")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,71 +34,59 @@ class Dataset:
     name: str
     spec: str | None
     rows: Any
-    resample: str = "bootstrap"
+    way: Resampling
     columns: tuple[str, ...] = ()  # the names of a file's or table's columns, the labels included
+    target: str = ""  # the column that has the labels
     _laws: list[Law] = field(default_factory=list, compare=False, repr=False)
 
     @property
     def count(self) -> int:
-        return rows_in(self.rows[0] if isinstance(self.rows, tuple) else self.rows)
+        return self.way.count
+
+    @property
+    def resample(self) -> str:
+        return self.way.text
 
     @property
     def default_size(self) -> int:
-        return self.count if self.resample == "bootstrap" else self.count // 2
+        return self.way.default_size
 
     @property
     def drawn_together(self) -> bool:
         """True if the two samples of a pair come from one draw."""
-        return self.resample == "split"
+        return self.way.drawn_together
 
     def draw(self, rng: Generator, size: int) -> Any:
-        if self.resample == "bootstrap":
-            return self._take(rng.integers(0, self.count, size=size))
-        return self._take(rng.permutation(self.count)[:size])
+        if isinstance(self.way, Groups):
+            groups = self.way.choose_groups(rng, size)
+            return with_ids(self.take(self.way.rows_of(groups)), self.way.column, self.way.ids_of(groups))
+        return self.take(self.way.choose(rng, size))
 
     def draw_part(self, rng: Generator, size: int, which: int) -> Any:
         """Draw part number `which` of the file in a random order; parts of one order share no row."""
         if (which + 1) * size > self.count:
             raise SourceError(f"source {self.name} has {self.count} rows: no part {which} of {size} rows is left")
-        return self._take(rng.permutation(self.count)[which * size : (which + 1) * size])
+        return self.take(rng.permutation(self.count)[which * size : (which + 1) * size])
 
-    def _take(self, chosen: Any) -> Any:
+    def take(self, chosen: Any) -> Any:
+        """Return these rows, by their numbers, in memory of their own."""
         if isinstance(self.rows, tuple):
             return tuple(take(part, chosen) for part in self.rows)
         return take(self.rows, chosen)
 
     def check_size(self, size: int) -> None:
-        most = {"bootstrap": None, "split": self.count // 2, "subsample": self.count // 2}[self.resample]
-        if most is not None and size > most:
-            raise BadValue(
-                "size", size, f"is more than --resample {self.resample} can take of {self.count} rows: {most}"
-            )
+        self.way.check_size(size)
 
     def words(self, size: int, confidence: float) -> str:
         """Say what a rate over samples of this file tells about fresh samples, and in which direction it may err."""
-        file = f"the rate is that of samples from these {self.count:,} rows, which all pairs have in common."
-        if self.resample == "bootstrap":
-            return (
-                f"{file} For two fresh samples the rate may be higher, since here both samples draw from the same "
-                "rows, or lower, if rows that are drawn twice matter"
-            )
-        if self.resample == "subsample":
-            return (
-                f"{file} The two samples of a pair share {size / self.count:.3g} of their rows on average, so two "
-                "outputs tend to agree more often than those of two fresh samples would: rho tends to come out too low"
-            )
-        return f"{file} The two samples of a pair share no row: {self._how_far_off(size, confidence)}"
+        return self.way.words(size, confidence)
 
-    def _how_far_off(self, size: int, confidence: float) -> str:
-        """Say how far the rate over all splits of one file may be from rho, if the file's rows are i.i.d."""
-        apart = self.count // (2 * size) if size else 0
-        off = math.sqrt(math.log(2 / (1 - confidence)) / (2 * apart)) if apart else math.inf
-        within = (
-            f"within {at_most(off, 2)} of it in {percent(confidence)} of them" if off < 1 else "but one may be far off"
-        )
+    def why_series(self) -> str:
+        """Say why the rows are plainly in the order of time, where samples are drawn as if they were not; else ""."""
         return (
-            "over files of independent rows the rate is on average that of two fresh samples, neither too low nor too "
-            f"high, {within}; pairs are not independent of each other, since at most {apart:,} have no row in common"
+            ""
+            if isinstance(self.way, (Blocks, Groups))
+            else why_series(self.rows, _features(self.columns, self.target))
         )
 
     def expect(self, query: Query | None = None) -> float:
@@ -128,7 +99,7 @@ class Dataset:
 
     def _law(self) -> Law:
         """Return the law of the rows. The values of a table cannot be listed, but a query has a mean over them."""
-        if self.resample != "bootstrap":
+        if type(self.way) is not Resampling:
             raise UnknownTruth(f"samples by {self.resample} are not i.i.d. rows of a law: use --resample bootstrap")
         if not self._laws:  # one law object, which keeps the laws derived from it
             self._laws.append(Law(self.rows, np.full(self.count, 1 / self.count)))
@@ -141,6 +112,7 @@ def from_arrays(
     spec: str | None = None,
     resample: str = "bootstrap",
     columns: tuple[str, ...] = (),
+    target: str = "",
 ) -> Dataset:
     """Return the data set of an array, a table or (X, y); UsageError for too few rows or missing values."""
     parts = tuple(map(_part, data)) if isinstance(data, tuple) else (_part(data),)
@@ -154,7 +126,13 @@ def from_arrays(
         if library_of(part) is None and _has_holes(part):
             raise UsageError(f"source {shown} has missing values: drop or fill them first")
     rows = parts if isinstance(data, tuple) else parts[0]
-    return Dataset(shown, spec, rows, check_resample(resample), columns or columns_of(parts[0]))
+    columns = columns or columns_of(parts[0])
+    way = make_resampling(resample, rows, _features(columns, target), target)
+    return Dataset(shown, spec, rows, way, columns, target)
+
+
+def _features(columns: tuple[str, ...], target: str) -> tuple[str, ...]:
+    return tuple(name for name in columns if name != target)
 
 
 def _part(data: Any) -> Any:
@@ -164,12 +142,6 @@ def _part(data: Any) -> Any:
 def _has_holes(part: Any) -> bool:
     kind = part.dtype.kind
     return bool((kind in "fc" and np.isnan(part).any()) or (kind in "mM" and np.isnat(part).any()))
-
-
-def check_resample(kind: str) -> str:
-    if kind not in RESAMPLING:
-        raise BadValue("resample", kind, f"must be one of {', '.join(RESAMPLING)}{suggestion(kind, RESAMPLING)}")
-    return kind
 
 
 def is_shift(spec: object) -> bool:
@@ -212,13 +184,13 @@ def read_file(spec: str, resample: str, kind: str | None = None) -> Dataset:
     features = [values for name, values in columns.items() if name != target]
     _check_columns(spec, columns)
     x = features[0] if len(features) == 1 and features[0].ndim > 1 else _stacked(spec, features)
-    return from_arrays((x, columns[target]) if target else x, spec, spec, resample, tuple(columns))
+    return from_arrays((x, columns[target]) if target else x, spec, spec, resample, tuple(columns), target)
 
 
 def _from_table(table: Any, spec: str, target: str, resample: str) -> Dataset:
     columns = columns_of(table)
     _check_target(spec, target, columns)
-    return from_arrays(without_column(table, target) if target else table, spec, spec, resample, columns)
+    return from_arrays(without_column(table, target) if target else table, spec, spec, resample, columns, target)
 
 
 def _check_target(spec: str, target: str, columns: tuple[str, ...]) -> None:

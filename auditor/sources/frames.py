@@ -143,6 +143,41 @@ def columns_of(data: Any) -> tuple[str, ...]:
     return tuple(map(str, names))
 
 
+def column_at(data: Any, place: int) -> Any:
+    """Return a column of a table or of a matrix, by its number, as an array."""
+    if isinstance(data, dict):
+        return np.asarray([*data.values()][place])
+    if isinstance(data, np.ndarray):
+        return data[:, place]
+    library = library_of(data)
+    if library == "pandas":
+        return np.asarray(data.iloc[:, place])
+    return np.asarray(data.column(place) if library == "pyarrow" else data[:, place])
+
+
+def with_column_at(data: Any, place: int, values: Any) -> Any:
+    """Return a table or a matrix, which may be changed, with these values in one column; categories stay categories."""
+    library = library_of(data)
+    if library is None:
+        wide = data.astype(np.result_type(data, values)) if data.dtype.kind in "US" else data
+        wide[:, place] = values
+        return wide
+    if library == "dict":
+        return {name: values if i == place else one for i, (name, one) in enumerate(data.items())}
+    if library == "pandas":
+        was = data.iloc[:, place]
+        new = type(was)(values, index=data.index)
+        data.isetitem(place, new.astype("category") if str(was.dtype) == "category" else new)
+        return data
+    module, name = sys.modules[library], columns_of(data)[place]
+    if library == "polars":
+        new = module.Series(name, values.tolist() if values.dtype.kind == "O" else values)
+        return data.with_columns(new.cast(module.Categorical) if data[name].dtype == module.Categorical else new)
+    column = module.array(values)
+    is_coded = module.types.is_dictionary(data.schema.field(place).type)
+    return data.set_column(place, name, column.dictionary_encode() if is_coded else column)
+
+
 def without_column(data: Any, name: str) -> tuple[Any, Any]:
     """Return (X, y): a pandas or polars table without one column, and that column."""
     return data.drop(columns=name) if library_of(data) == "pandas" else data.drop(name), data[name]

@@ -40,10 +40,11 @@ from auditor.files import free_memory
 from auditor.literals import read_call
 from auditor.lookup import find_object, importable_name
 from auditor.process.foreign import call
-from auditor.sources.datasets import Dataset, check_resample, from_arrays, is_file_spec, is_shift, read_file
+from auditor.sources.datasets import Dataset, from_arrays, is_file_spec, is_shift, read_file
 from auditor.sources.distribution import Distribution, common_distribution
 from auditor.sources.frames import kind_of, library_of, memory_of, own, rows_in
 from auditor.sources.law import LARGEST, LISTED, Finite, Law, Query, pmf
+from auditor.sources.resampling import parse
 from auditor.sources.shifts import Mixture, Shifted, load_shift
 from auditor.sources.sklearn_data import from_sklearn
 
@@ -217,7 +218,7 @@ def load_dataset(source: object, resample: str, kind: str | None = None) -> Data
 
     `kind` says what the rows of a csv or parquet file become: tables of one library, or arrays.
     """
-    check_resample(resample)
+    parse(resample)
     if isinstance(source, Dataset):
         return source
     if not isinstance(source, str):
@@ -347,8 +348,8 @@ def check_size(source: Source, size: int, rng: Generator, *, can_count: bool = F
 
 def _bytes_a_row(source: Source, row: Any, rng: Generator) -> int:
     """Return the memory that one more row takes; the rows of a table share its categories."""
-    if kind_of(row) is None:
-        return memory_of(row)
     if isinstance(source, Dataset):
         return memory_of(source.rows) // source.count
+    if kind_of(row) is None:
+        return memory_of(row)
     return max(8, memory_of(source.draw(rng, 2)) - memory_of(row))

@@ -1,0 +1,409 @@
+"""How are samples taken from the rows of a data set? Each way chooses numbers of rows with a generator, and no more.
+
+    bootstrap        each sample draws rows with replacement: two independent samples of the file's distribution
+    split            the file is shuffled anew for each pair, and the two samples are disjoint parts of it
+    subsample        each sample draws at most half of the rows without replacement: the two samples share some rows
+    blocks(L)        each sample is made of stretches of the file, of L rows on average, in their order: for time series
+    groups(column)   each sample draws whole groups of rows with replacement: for patients, users or sites
+    strata(column)   each sample draws rows with replacement from every stratum, as many as its share of the file
+
+Every pair draws from the same file, so an audit bounds the rate over draws from this file. Suppose that the rows of the
+file are i.i.d. from a population, and that rho is the rate for two fresh samples of the population. Then the file's
+rate, averaged over files, is
+
+    split       rho: disjoint rows of such a file are two independent samples. One file's rate may be higher or lower
+    subsample   at most rho: given the file the two are independent with one law P, and E sum P^2 >= sum (E P)^2
+    bootstrap   at most the rate of two samples each bootstrapped from a file of its own, for the same reason
+
+The mean over all splits is a U-statistic: with K = rows // (2 size) it is off by t or more in at most a share
+2 exp(-2 K t^2) of the files (Hoeffding 1963). `benchmarks/resampling.py` has a case where all of this is exact.
+
+`blocks` is the stationary bootstrap (Politis and Romano 1994): a sample begins at a random row, and each next row is
+the next of the file, or with probability 1/L any row at random; the first row follows the last. Every row of a sample
+is then uniform over the file, and a stretch has a geometric length of mean L. It suits a series that is stationary,
+whose law is the same at all times. With `blocks`, `groups` and `strata` too, two samples are independent given the
+file: averaged over files the rate is at most that of two samples each drawn from a file of its own.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numpy.random import Generator
+
+from auditor.errors import BadValue, UsageError, suggestion
+from auditor.sources.frames import column_at, columns_of, library_of, rows_in, with_column_at
+from auditor.sources.law import unique
+from auditor.sources.series import block_length, is_integrated, is_sorted, numbers_by_name
+from auditor.statistics.outward import at_most, percent
+
+Places = npt.NDArray[np.intp]
+
+RESAMPLING = ("bootstrap", "split", "subsample", "blocks", "groups", "strata")
+_FORMS = "bootstrap, split, subsample, blocks, blocks(L), groups(column), strata, strata(column)"
+_LEAST = 20  # rows of a series
+
+
+class Column(NamedTuple):
+    """A column of a data set by its place: that of the table or matrix, or None for the labels."""
+
+    name: str
+    place: int | None
+    values: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Resampling:
+    """The bootstrap, which the other ways differ from."""
+
+    count: int  # rows of the data set
+    text: str = "bootstrap"  # as a user writes it
+    drawn_together: ClassVar[bool] = False  # whether the two samples of a pair come from one draw
+
+    @property
+    def default_size(self) -> int:
+        return self.count
+
+    def choose(self, rng: Generator, size: int) -> Places:
+        """Return the numbers of the rows of a sample."""
+        return rng.integers(0, self.count, size=size)
+
+    def check_size(self, size: int) -> None:
+        """BadValue for a size that samples cannot have."""
+
+    def words(self, size: int, confidence: float) -> str:
+        """Say what a rate over samples of this file tells about fresh samples, and in which direction it may err."""
+        return (
+            f"{self._file} For two fresh samples the rate may be higher, since here both samples draw from the same "
+            "rows, or lower, if rows that are drawn twice matter"
+        )
+
+    @property
+    def _file(self) -> str:
+        return f"the rate is that of samples from these {self.count:,} rows, which all pairs have in common."
+
+
+@dataclass(frozen=True, slots=True)
+class Subsample(Resampling):
+    """At most half of the rows, each once."""
+
+    @property
+    def default_size(self) -> int:
+        return self.count // 2
+
+    def choose(self, rng: Generator, size: int) -> Places:
+        return rng.permutation(self.count)[:size]
+
+    def check_size(self, size: int) -> None:
+        if size > self.count // 2:
+            words = f"is more than --resample {self.text} can take of {self.count} rows: {self.count // 2}"
+            raise BadValue("size", size, words)
+
+    def words(self, size: int, confidence: float) -> str:
+        return (
+            f"{self._file} The two samples of a pair share {size / self.count:.3g} of their rows on average, so two "
+            "outputs tend to agree more often than those of two fresh samples would: rho tends to come out too low"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Split(Subsample):
+    """Two disjoint parts of the file in a random order."""
+
+    drawn_together: ClassVar[bool] = True
+
+    def words(self, size: int, confidence: float) -> str:
+        """Say how far the rate over all splits of one file may be from rho, if the file's rows are i.i.d."""
+        apart = self.count // (2 * size) if size else 0
+        off = math.sqrt(math.log(2 / (1 - confidence)) / (2 * apart)) if apart else math.inf
+        within = (
+            f"within {at_most(off, 2)} of it in {percent(confidence)} of them" if off < 1 else "but one may be far off"
+        )
+        return (
+            f"{self._file} The two samples of a pair share no row: over files of independent rows the rate is on "
+            f"average that of two fresh samples, neither too low nor too high, {within}; pairs are not independent of "
+            f"each other, since at most {apart:,} have no row in common"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blocks(Resampling):
+    """The stationary bootstrap."""
+
+    length: float  # of a stretch, on average
+    is_chosen: bool  # whether the length comes from the data
+
+    def choose(self, rng: Generator, size: int) -> Places:
+        starts = rng.integers(0, self.count, size=size)
+        begins = rng.random(size) < 1 / self.length
+        begins[:1] = True
+        place = np.arange(size)
+        first = np.maximum.accumulate(np.where(begins, place, 0))  # of the stretch that a row belongs to
+        return np.asarray((starts[first] + place - first) % self.count)
+
+    def words(self, size: int, confidence: float) -> str:
+        chosen = ", a length chosen from the autocorrelation of the columns" if self.is_chosen else ""
+        return (
+            f"the rate is that of series made of stretches of these {self.count:,} rows, of {self.length:.3g} rows on "
+            f"average{chosen}. It stands for two fresh series if this one is stationary, and may be too low, since all "
+            "stretches come from one series and what reaches further than a stretch is lost"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Groups(Resampling):
+    """Whole groups of rows."""
+
+    column: Column
+    members: tuple[Places, ...]  # the rows of each group, in their order
+    ids: Any  # the value of each group in the column
+
+    def drawn(self, size: int) -> int:
+        """Return how many groups make a sample of about so many rows."""
+        return max(1, round(size * len(self.members) / self.count))
+
+    def choose_groups(self, rng: Generator, size: int) -> Places:
+        return rng.integers(0, len(self.members), size=self.drawn(size))
+
+    def rows_of(self, groups: Places) -> Places:
+        return np.concatenate([self.members[group] for group in groups])
+
+    def choose(self, rng: Generator, size: int) -> Places:
+        return self.rows_of(self.choose_groups(rng, size))
+
+    def ids_of(self, groups: Places) -> Any:
+        """Return the id of each row of a sample: a group's own, and a new one for each time that it comes again."""
+        ids = self.ids[groups]
+        again = np.ones(len(groups), dtype=bool)
+        again[np.unique(groups, return_index=True)[1]] = False
+        lengths = [len(self.members[group]) for group in groups]
+        return np.repeat(self._renamed(ids, groups, np.flatnonzero(again)), lengths)
+
+    def _renamed(self, ids: Any, groups: Places, again: Places) -> Any:
+        """Return the ids with others, which no group has, at the places `again`."""
+        if self.ids.dtype.kind in "iuf":
+            new = np.arange(1, len(again) + 1, dtype=float if self.ids.dtype.kind == "f" else None) + self.ids.max()
+            if self.ids.dtype.kind != "f" and len(again) and int(self.ids.max()) + len(again) > _largest(self.ids):
+                new = np.setdiff1d(np.arange(len(self.ids) + len(again)), self.ids)[: len(again)]
+                ids = ids.astype(np.result_type(self.ids.dtype, np.int64))
+            ids[again] = new
+            return ids
+        mark = "#"
+        while any(mark in str(one) for one in self.ids):
+            mark += "#"
+        names = [str(one) for one in ids]
+        for place in again:
+            times = int(np.sum(groups[: place + 1] == groups[place]))
+            names[place] = f"{names[place]}{mark}{times}"
+        return np.array(names, dtype=self.ids.dtype if self.ids.dtype.kind == "O" else None)
+
+    def check_size(self, size: int) -> None:
+        if size * len(self.members) < 0.5 * self.count:
+            least = math.ceil(self.count / len(self.members))
+            words = f"is less than half a group, and --resample {self.text} takes whole ones: use at least {least}"
+            raise BadValue("size", size, words)
+
+    def words(self, size: int, confidence: float) -> str:
+        taken = self.drawn(size)
+        return (
+            f"the rate is that of samples of {taken:,} whole groups by {self.column.name!r}, drawn from the "
+            f"{len(self.members):,} groups of these {self.count:,} rows, about {size:,} rows a sample; a group that "
+            "is drawn again gets an id of its own. It stands for samples of fresh groups, and not of fresh rows of "
+            "these groups; as both samples draw from the same groups it may be too low, or too high if groups that are "
+            "drawn twice matter"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strata(Resampling):
+    """As many rows of every stratum as its share of the file."""
+
+    column: Column
+    members: tuple[Places, ...]  # the rows of each stratum
+    ids: Any  # the value of each stratum in the column
+
+    def shares(self, size: int) -> npt.NDArray[np.int64]:
+        """Return how many rows of each stratum a sample has: its share, rounded so that the sum is `size`."""
+        lengths = np.array([len(one) for one in self.members], dtype=np.int64)
+        whole, rest = np.divmod(size * lengths, self.count)
+        whole[np.argsort(-rest, kind="stable")[: size - int(whole.sum())]] += 1
+        return whole
+
+    def choose(self, rng: Generator, size: int) -> Places:
+        drawn = [
+            rows[rng.integers(0, len(rows), size=n)] for rows, n in zip(self.members, self.shares(size), strict=True)
+        ]
+        return rng.permutation(np.concatenate(drawn))
+
+    def check_size(self, size: int) -> None:
+        shares = self.shares(size)
+        if size and not shares.all():
+            empty = self.ids[int(np.argmin(shares))]
+            least = math.ceil(self.count / min(map(len, self.members)))
+            words = f"leaves no row of the stratum {str(empty)!r} in a sample: use at least {least:,}"
+            raise BadValue("size", size, words)
+
+    def words(self, size: int, confidence: float) -> str:
+        return (
+            f"{self._file} Each sample has the file's share of each of {len(self.members):,} strata by "
+            f"{self.column.name!r}: the rate stands for samples that are stratified in the same way, and tends to be "
+            "too low for samples in which the shares of the strata are left to chance"
+        )
+
+
+def _largest(ids: Any) -> int:
+    return int(np.iinfo(ids.dtype).max)
+
+
+def parse(text: str) -> tuple[str, str]:
+    """Return the way and its argument, or ""; BadValue for anything else."""
+    found = re.fullmatch(r"\s*(\w+)\s*(?:\((.*)\))?\s*", text, re.DOTALL)
+    kind, argument = (found[1], found[2]) if found else (text, None)
+    if kind not in RESAMPLING:
+        raise BadValue("resample", text, f"must be one of {_FORMS}{suggestion(kind, RESAMPLING)}")
+    if argument is None:
+        if kind == "groups":
+            raise BadValue("resample", text, "needs the column that says which rows belong together: groups(patient)")
+        return kind, ""
+    inside = argument.strip()
+    if len(inside) > 1 and inside[0] == inside[-1] in "'\"":
+        inside = inside[1:-1]
+    if kind in ("bootstrap", "split", "subsample"):
+        raise BadValue("resample", text, f"takes no argument: write {kind}")
+    if not inside:
+        raise BadValue("resample", text, f"has nothing between its brackets: write {_EXAMPLES[kind]}")
+    if kind == "blocks":
+        _length(text, inside)
+    return kind, inside
+
+
+_EXAMPLES = {"blocks": "blocks or blocks(20)", "groups": "groups(patient)", "strata": "strata or strata(site)"}
+
+
+def _length(text: str, inside: str) -> float:
+    try:
+        length = float(inside)
+    except ValueError:
+        length = math.nan
+    if not 1 <= length < math.inf:
+        raise BadValue("resample", text, "must have a number of rows of at least 1, the mean length of a block")
+    return length
+
+
+def make_resampling(text: str, rows: Any, names: tuple[str, ...], target: str) -> Resampling:
+    """Return the way to take samples from these rows; UsageError where they do not suit it.
+
+    `names` are the columns of an array without its labels, where a file gave them, and `target` is that of the labels.
+    """
+    kind, argument = parse(text)
+    count = rows_in(rows[0] if isinstance(rows, tuple) else rows)
+    if kind == "blocks":
+        return _blocks(text, argument, rows, names, count)
+    if kind in ("groups", "strata"):
+        column = find_column(text, argument, rows, names, target)
+        ids, place = unique(column.values)
+        order = np.argsort(place, kind="stable")
+        members = tuple(np.split(order, np.flatnonzero(np.diff(place[order])) + 1))
+        return (_groups if kind == "groups" else _strata)(text, count, column, members, ids)
+    return {"bootstrap": Resampling, "split": Split, "subsample": Subsample}[kind](count, text)
+
+
+def _blocks(text: str, argument: str, rows: Any, names: tuple[str, ...], count: int) -> Blocks:
+    if count < _LEAST:
+        raise UsageError(f"--resample {text} is for a series of at least {_LEAST} rows, and there are {count}")
+    every = numbers_by_name(rows, names)
+    series = {name: one for name, one in every.items() if not is_sorted(one)} or every  # without time stamps beside it
+    for name in (name for name, one in series.items() if is_integrated(one)):
+        raise UsageError(
+            f"--resample {text} needs a series that is stationary, and {_called(name)} is integrated, has a trend, or "
+            f"returns to its mean too slowly for {count:,} rows to show it: draw from its differences, np.diff(x), or "
+            "take the trend out"
+        )
+    if not argument and not series:
+        raise UsageError(f"--resample {text}: no column has numbers to choose the length of blocks by: say blocks(20)")
+    length = _length(text, argument) if argument else max(map(block_length, series.values()))
+    if length > count / 3:
+        raise UsageError(
+            f"--resample {text} has blocks of more than a third of the {count:,} rows, so that two samples are nearly "
+            f"the same series: use at most blocks({count // 3})"
+        )
+    return Blocks(count, text, length=length, is_chosen=not argument)
+
+
+def _called(name: str) -> str:
+    return {"": "this one", "the labels": "that of the labels"}.get(name, f"column {name!r}")
+
+
+def _groups(text: str, count: int, column: Column, members: tuple[Places, ...], ids: Any) -> Groups:
+    if column.place is None:
+        raise UsageError(
+            f"--resample {text}: {column.name!r} has the labels, which a group cannot have to itself: name the column "
+            "of what rows belong to, or use strata"
+        )
+    if len(members) < 2:
+        raise UsageError(
+            f"--resample {text}: all {count:,} rows have the same {column.name!r}, and one group is one "
+            "observation: two samples would be the same"
+        )
+    are_words = ids.dtype.kind == "U" or (ids.dtype.kind == "O" and all(isinstance(one, str) for one in ids))
+    if ids.dtype.kind not in "iuf" and not are_words:
+        found = ids.dtype if ids.dtype.kind != "O" else type(ids[0]).__name__
+        raise UsageError(
+            f"--resample {text}: {column.name!r} holds {found}, and a group that is drawn again gets a new id: make "
+            "the ids numbers or words"
+        )
+    return Groups(count, text, column=column, members=members, ids=ids)
+
+
+def _strata(text: str, count: int, column: Column, members: tuple[Places, ...], ids: Any) -> Strata:
+    alone = [str(one) for one, rows in zip(ids, members, strict=True) if len(rows) == 1]
+    if alone:
+        shown = ", ".join(map(repr, alone[:3])) + (f" and {len(alone) - 3:,} more" if len(alone) > 3 else "")
+        raise UsageError(
+            f"--resample {text}: only one row has {column.name} {shown}, and each sample would have that row: put "
+            "small strata together, or leave such rows out"
+        )
+    return Strata(count, text, column=column, members=members, ids=ids)
+
+
+def find_column(text: str, name: str, rows: Any, names: tuple[str, ...], target: str) -> Column:
+    """Return the column of that name, by its number where columns have none, or the labels for ""."""
+    x, y = rows if isinstance(rows, tuple) else (rows, None)
+    if not name and y is None:
+        raise UsageError(f"--resample {text}: the data have no labels: name the column, {_EXAMPLES[parse(text)[0]]}")
+    label = target or str(getattr(y, "name", None) or "the labels")
+    if y is not None and (not name or name == label):
+        return _complete(text, Column(label, None, np.asarray(y)))
+    known = columns_of(x) if library_of(x) else names
+    width = x.shape[1] if isinstance(x, np.ndarray) and x.ndim == 2 else len(known) if library_of(x) else 0
+    if len(known) != width:
+        known = tuple(map(str, range(width)))
+    if name not in known:
+        has = f"it has {', '.join(known)}" if known else "its rows have no columns"
+        raise UsageError(f"--resample {text}: no column {name!r}{suggestion(name, known)}; {has}")
+    place = known.index(name)
+    return _complete(text, Column(name, place, column_at(x, place)))
+
+
+def _complete(text: str, column: Column) -> Column:
+    values = column.values
+    if values.ndim != 1:
+        raise UsageError(f"--resample {text}: {column.name!r} has several values for a row")
+    holes = [one is None or one != one for one in values.tolist()] if values.dtype.kind in "OfmM" else []
+    if any(holes):
+        raise UsageError(
+            f"--resample {text}: row {holes.index(True):,} has no value for {column.name!r}: fill it, or drop such rows"
+        )
+    return column
+
+
+def with_ids(rows: Any, column: Column, ids: Any) -> Any:
+    """Return a sample with these values in its column of groups."""
+    x = rows[0] if isinstance(rows, tuple) else rows
+    changed = with_column_at(x, int(column.place or 0), ids)
+    return (changed, *rows[1:]) if isinstance(rows, tuple) else changed
