@@ -39,7 +39,7 @@ from scope import ROOT, modules
 
 SECONDS = 90  # of processor time; a busy machine makes no mutant look slow
 PATIENCE = 10 * SECONDS  # for one that sleeps
-MEMORY = 4 * 2**30  # of a mutant that never stops asking
+MEMORY = 10 * 2**30  # addresses of a mutant that never stops asking; with all libraries loaded, tests take 4 GB
 Job = TypeVar("Job")
 
 
@@ -129,11 +129,17 @@ def _killers(result: WorkResult) -> list[str]:
     return re.findall(r"^(?:FAILED|ERROR) (tests/\S+?::.+?)(?: - .*)?$", result.output or "", re.MULTILINE)
 
 
+def is_unsure(killers: list[str], flaky: set[str]) -> bool:
+    """True if only tests failed that fail on the unchanged code too. A file that cannot be imported names no test."""
+    return bool(killers) and flaky.issuperset(killers)
+
+
 def failing_unmutated(tree: Path, tests: set[str]) -> set[str]:
     """Return those of the tests that fail on the unchanged code too: they have noticed nothing."""
     if not tests:
         return set()
-    words = trial(tree, sorted(tests), stop=False).replace(f"--cpu={SECONDS}", "--cpu=unlimited")
+    words = trial(tree, sorted(tests), stop=False)
+    words = words.replace(f"--cpu={SECONDS}", "--cpu=unlimited").replace(f"--as={MEMORY}", "--as=unlimited")
     found, output = run_tests(words, 3600)
     return {*_killers(WorkResult(WorkerOutcome.NORMAL, output, found))}
 
@@ -168,7 +174,7 @@ def report(jobs: list[WorkItem], done: dict[str, WorkResult], flaky: set[str]) -
         kind = outcome(done[job.job_id]) if job.job_id in done else "left"
         if kind == "survived" and (module, before, after) in listed:
             kind = "equivalent"
-        if kind == "killed" and flaky.issuperset(_killers(done[job.job_id])):
+        if kind == "killed" and is_unsure(_killers(done[job.job_id]), flaky):
             kind = "unsure"
         rows.setdefault(module, Counter())[kind] += 1
         if kind == "survived":
