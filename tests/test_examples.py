@@ -91,3 +91,10 @@ def test_the_readme_names_every_example() -> None:
 def path_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Loading a file puts its folder on the path; that is no other test's business."""
     monkeypatch.setattr(sys, "path", [*sys.path])
+
+
+def test_the_data_files_are_those_that_their_script_makes() -> None:
+    files = find_object(f"{EXAMPLES}/data/make_data.py:FILES")
+    assert {path.name for path in (EXAMPLES / "data").glob("*.csv")} == {*files}
+    for name, make in files.items():
+        assert (EXAMPLES / "data" / name).read_text() == make()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,11 +15,12 @@ import pytest
 Command = Callable[..., tuple[int, str, str]]
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
-NAMES = ("tutorial", "guide", "estimate", "costs", "long", "price", "questions", "repair")
+NAMES = ("tutorial", "guide", "programs", "estimate", "costs", "long", "price", "questions", "repair")
 PAGES = [README, *((ROOT / "docs" / f"{name}.md").read_text() for name in NAMES)]
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", "".join(PAGES), flags=re.DOTALL)
 PYTHON = [text for kind, text in BLOCKS if kind == "python"]
 CONSOLE = [text for kind, text in BLOCKS if kind == "console"]
+FILES = re.findall(r"```\w+ (\S+)\n(.*?)```", "".join(PAGES), flags=re.DOTALL)  # of other languages, with a name
 COMMANDS = [text for text in dict.fromkeys(CONSOLE) if text.startswith("$ python -m auditor")]
 
 
@@ -27,6 +29,9 @@ def folder(tmp_path: Path) -> Path:
     for _, text in BLOCKS:
         if named := re.match(r"# (\w+\.(?:py|toml))\n", text):
             (tmp_path / named[1]).write_text(text)
+    for name, text in FILES:
+        (tmp_path / name).write_text(text)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     return tmp_path
 
 
@@ -41,7 +46,11 @@ def is_slow(block: str) -> bool:
 def test_commands_print_what_is_shown(block: str, folder: Path, command: Command) -> None:
     typed, *shown = block.strip().splitlines()
     words = shlex.split(typed.removeprefix("$ python -m auditor "))
-    alone = ["--jobs", "1"] if words[0] == "explain" else []  # a second of work is not worth two workers
+    if "exec:" in typed and shutil.which(words[1].removeprefix("exec:").split()[0]) is None:
+        pytest.skip("the program is not installed here")
+    alone = (
+        ["--jobs", "1"] if words[0] == "explain" or "exec:" in typed else []
+    )  # a second of work is not worth two workers
     code, printed, complaint = command(*words, *alone, cwd=folder, columns=80)
     assert code in (0, 1), complaint
     assert shown

@@ -115,6 +115,8 @@ def _cells(column: Any) -> Iterator[Any]:
 def _cell(value: Any) -> Any:
     if isinstance(value, float):
         return _number(value)
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"  # R takes no other words for them, and the others take these too
     if value is None or str(value) in ("NaT", "<NA>"):
         return ""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value

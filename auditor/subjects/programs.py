@@ -340,14 +340,15 @@ def read_answer(text: str) -> Any:
     """Return what a text says: JSON, else numbers, else its lines.
 
     Numbers are separated by blanks or commas: one of them is a number, those of one line or of one column are a list,
-    and those of several lines a list of lists. What R's print puts before numbers, [1], is left out.
+    and those of several lines a list of lists. What R's print puts before numbers, [1], is left out. One line of words
+    is a text, and several are a list.
     """
     with contextlib.suppress(ValueError):
         return json.loads(text)
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
     rows = [_row(line) for line in lines]
     if any(row is None for row in rows):
-        return lines
+        return lines[0] if len(lines) == 1 else lines
     found = [row for row in rows if row is not None]
     if not all(type(number) is int for row in found for number in row.numbers):
         found = [row._replace(numbers=[float(number) for number in row.numbers]) for row in found]

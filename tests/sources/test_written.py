@@ -31,7 +31,7 @@ SAMPLES: dict[str, tuple[Any, Names | None, str]] = {
     "days": (np.array(["2026-01-02"], dtype="datetime64[D]"), None, "x\n2026-01-02\n"),
     "no rows": (np.empty((0, 2)), None, "x1,x2\n"),
     "a list": ([1, 2], None, "x\n1\n2\n"),
-    "bytes and truth values": (np.array([(b"a", True)], dtype="S1,?"), None, "f0,f1\na,True\n"),
+    "bytes and truth values": (np.array([(b"a", True)], dtype="S1,?"), None, "f0,f1\na,TRUE\n"),
     "a dict of columns": ({"a": np.array([1, 2]), "b": ["u", "v"]}, None, "a,b\n1,u\n2,v\n"),
     "a data frame with holes": (
         pandas.DataFrame({"a": [1.5, None], "b": ["u", None], "c": [date(2026, 1, 2), None]}),
