@@ -40,7 +40,7 @@ def best_centres(points: Reals, weights: Any, k: int, r: Randomness) -> Reals:
         found = points
     elif points.shape[1] == 1:
         found = on_a_line(points[:, 0], w, k)[:, None]
-    elif math.comb(len(points), k) <= MOST_SUBSETS:
+    elif has_a_factor(len(points), k, points.shape[1]):
         found = settled(points, w, best_subset(points, w, k))
     else:
         found = settled(points, w, drawn_seeds(points, w, k, r))

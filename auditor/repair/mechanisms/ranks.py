@@ -68,7 +68,7 @@ def _half(x: float) -> float:
     """Return R(x) = Gamma(x + 1/2) / Gamma(x)."""
     if x < _LARGE:
         return math.exp(math.lgamma(x + 0.5) - math.lgamma(x))
-    return math.sqrt(x) * (1 - 1 / (8 * x) + 1 / (128 * x**2) + 5 / (1024 * x**3) - 21 / (32768 * x**4))
+    return math.sqrt(x) * (1 - 1 / (8 * x) + 1 / (128 * x**2) + 5 / (1024 * x**3))
 
 
 def rank_tails(n: int, k: int, p: float, slack: float) -> tuple[float, float]:

@@ -48,6 +48,7 @@ def test_sizes_to_the_number() -> None:
     assert [by_medians(0.5, 0.2, delta, 1.0, 2).groups for delta in (0.05, 0.01, 1e-6)] == [1, 3, 11]
     assert by_medians(0.5, 0.2, 1e-99, 1.0, 1).groups == 199, "the most that are tried"
     assert HEAVY.promise(5285, **DEFAULTS) == pytest.approx(0.2, abs=1e-4)
+    assert HEAVY.promise(5289, **DEFAULTS) == HEAVY.promise(5285, **DEFAULTS), "whole groups of rows"
     assert CLIPPING.promise(1060, **DEFAULTS) == pytest.approx(0.2, abs=1e-4)
     assert mean_heavy.measured_size(**DEFAULTS) == 1590
     assert mean_heavy.exact_rho(1594, **DEFAULTS) == mean_heavy.exact_rho(1590, **DEFAULTS), "whole groups of rows"

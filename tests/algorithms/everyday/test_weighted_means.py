@@ -75,12 +75,8 @@ def test_the_least_cost_of_nine_points_and_of_too_many() -> None:
     assert exactly(many[:, :1], np.ones(len(many)), 2) == pytest.approx(
         cost(many[:, :1], np.ones(len(many)), best_centres(many[:, :1], np.ones(len(many)), 2, R))
     )
-    assert [has_a_factor(81, 3, 2), has_a_factor(81, 4, 2), has_a_factor(81, 4, 1), has_a_factor(3, 4, 2)] == [
-        True,
-        False,
-        True,
-        True,
-    ]
+    known = [(81, 3, 2), (100_000, 1, 2), (81, 4, 1), (3, 4, 2), (4, 4, 2)]
+    assert [has_a_factor(*one) for one in [*known, (81, 4, 2), (100_001, 1, 2)]] == [True] * 5 + [False] * 2
 
 
 def test_two_is_what_points_as_centres_lose() -> None:

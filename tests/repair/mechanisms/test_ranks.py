@@ -14,6 +14,7 @@ from scipy.stats import binom
 
 from auditor.errors import AuditorError
 from auditor.repair.mechanisms.ranks import (
+    _half,
     conformal_rank,
     quantile_rank,
     rank_mismatch,
@@ -72,6 +73,13 @@ def pooled_spread(n: int, k: int) -> Fraction:
 def test_the_spread_is_exact(n: int) -> None:
     for k in range(1, n + 1):
         assert rank_spread(n, k) == pytest.approx(float(pooled_spread(n, k)), rel=1e-12)
+
+
+@pytest.mark.parametrize(("x", "digits"), [(1, 15), (999, 12), (1000, 14.5), (1001, 14.5), (20_000, 14.5)])
+def test_half_a_step_of_the_gamma_function_is_exact(x: int, digits: float) -> None:
+    """Of a whole number it is a binomial coefficient; from 1000 on a series has more digits than logarithms."""
+    exact = float(Fraction(math.comb(2 * x, x) * x, 4**x)) * math.sqrt(math.pi)
+    assert _half(x) == pytest.approx(exact, rel=10**-digits, abs=0)
 
 
 @given(st.integers(1, 5000), st.floats(0, 1))
