@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from learners import caused
+from msgspec.structs import replace
 from support.processes import left_behind, on_linux, wait_until
 from support.warm import MARK, Warm
 
@@ -23,6 +25,7 @@ from auditor.errors import UsageError
 from auditor.questions.explain.experiments import EXPERIMENTS
 from auditor.randomness import from_key, root_key
 from auditor.repair.mechanisms.keyed_draws import why_without_keys
+from auditor.report.terminal import as_text
 from auditor.request import OverCells
 from auditor.subjects.programs import ProgramFailed, read_answer, read_program
 from auditor.subjects.subject import load_subject
@@ -329,6 +332,14 @@ def test_explain_leaves_out_what_is_pythons() -> None:
     assert hash_seed.why_not([], other) == "not applicable: hash seeds are Python's"
     assert hash_seed.why_not([], python) == ""
     assert "an integer for its {seed}" in str(why_without_keys(other.subject))
+
+
+@pytest.mark.usefixtures("no_other_process")
+def test_an_explanation_says_that_its_code_is_pythons() -> None:
+    record = auditor.ask("explain", caused.raw_mean, "norm", size=30)
+    said = "In a program, r is a generator that is seeded with {seed}"
+    assert said not in as_text(record)
+    assert said in as_text(replace(record, subject="exec:sh mean.sh"))
 
 
 HANGS = """echo $$ > "$0.began"

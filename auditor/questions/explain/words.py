@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from auditor.flow.parts import Bar, Command, Part, Table, Words
 from auditor.flow.record import Record
+from auditor.lookup import is_program
 from auditor.questions.explain.answer import ExperimentRow, ExplainAnswer, answer_of
 from auditor.questions.explain.evidence import ExperimentCounts
 from auditor.questions.explain.units import quarter
@@ -263,6 +264,11 @@ def _sentence(text: str) -> str:
 
 # In a report.
 
+_IN_A_PROGRAM = (
+    "Code above is Python's. In a program, r is a generator that is seeded with {seed}; repair writes a wrapper in "
+    "Python around the program as it is."
+)
+
 
 def explain_parts(record: Record) -> Iterator[Part]:
     """Yield the causes with their cures, then a table of how often pairs differ with each cause taken away."""
@@ -273,6 +279,8 @@ def explain_parts(record: Record) -> Iterator[Part]:
         yield Words(f"{place}. {cause.kind}: {cause.message}{where}{cure}")
         if cause.replay:
             yield Command("see it with:", cause.replay)
+    if answer.causes and is_program(record.subject):
+        yield Words(_IN_A_PROGRAM, "dim")
     if record.pairs:
         yield _table(record, answer)
         if notes := [*_notes(answer)]:
