@@ -33,7 +33,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     source: str  # what samples are drawn from
     source_code: str | None = None  # a digest of a function that draws them, and of files that the subject has not
     data: str | None = None  # a digest of the rows of a data set
-    size: int
+    size: int  # rows in a sample
     sample: str = "rows"  # or "counts"
     resample: str | None = None  # how samples are taken from a data set
     as_: str | None = msgspec.field(default=None, name="as")  # the library whose table a file is read as
@@ -42,10 +42,10 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     probe: int | str | None = None  # the points on which predictions are compared
     probe_data: str | None = None  # a digest of their rows, where a file has them
     atol: float = 0.0  # how far apart two numbers may be and still count as the same
-    rtol: float = 0.0
+    rtol: float = 0.0  # the same, as a share of the larger one
     on_error: str = "stop"  # what becomes of a run that raises
     memory: int | None = None  # bytes that a run may take
-    seed: int = 0
+    seed: int = 0  # from which all randomness is derived
     path: tuple[str, ...] = ()  # which child of the seed's key the trials' keys are derived from
 
     def key(self) -> str:

@@ -192,14 +192,16 @@ def record() -> str:
     """Return a section for each struct of a record: its fields, their types, and the comments that they have."""
     parts = []
     for name, schema in record_schema()["$defs"].items():
-        notes = comments_of(struct_of(name))
-        rows = [(f"`{one}`", type_of(kind), notes.get(one, "")) for one, kind in schema["properties"].items()]
+        struct = struct_of(name)
+        names = dict(zip(struct.__struct_encode_fields__, struct.__struct_fields__, strict=True))
+        notes = comments_of(struct)
+        rows = [(f"`{one}`", type_of(kind), notes[names[one]]) for one, kind in schema["properties"].items()]
         described = escaped(schema.get("description", ""))
         parts.append(f"## {name}\n\n{described}\n\n{table('field, type, what it is', rows)}")
     return "\n".join(parts)
 
 
-def struct_of(name: str) -> type:
+def struct_of(name: str) -> Any:
     """Return a struct that a record has inside, by its name."""
     import msgspec
 

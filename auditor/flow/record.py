@@ -36,126 +36,126 @@ T = TypeVar("T")
 class Measure(msgspec.Struct, frozen=True):
     """One number that was asked for, with its two-sided interval; `count` of `of` where it is a share of a count."""
 
-    name: str
-    estimate: float | None
-    low: float
-    high: float
-    confidence: float
-    method: str
-    count: int | None = None
-    of: int | None = None
+    name: str  # rho, churn, inaccurate, ...
+    estimate: float | None  # what was seen; null if nothing was
+    low: float  # lower limit
+    high: float  # upper limit
+    confidence: float  # with which the interval holds
+    method: str  # how the interval was computed
+    count: int | None = None  # how often it happened, where it is a share of a count
+    of: int | None = None  # in how many trials
 
 
 class Bound(msgspec.Struct, frozen=True):
     """The one-sided limit that decided. A calibrated gate shows only on which side of the target rho is: then the limit
     is the target, and rho is above it where the side is "lower"."""
 
-    side: str
-    value: float
-    confidence: float
+    side: str  # "upper" for a pass, "lower" for a fail
+    value: float  # the limit
+    confidence: float  # with which it holds
 
 
 class RhoInterval(msgspec.Struct, frozen=True):
     """The two-sided interval. After an early stop the estimate k/n is biased; the interval is not."""
 
-    estimate: float | None
-    low: float
-    high: float
-    confidence: float
-    method: str
+    estimate: float | None  # what was seen; null if nothing was
+    low: float  # lower limit
+    high: float  # upper limit
+    confidence: float  # with which the interval holds
+    method: str  # how the interval was computed
 
 
 class Accuracy(msgspec.Struct, frozen=True):
     """How many of the runs that an oracle judged were inaccurate, with an interval."""
 
-    failures: int
-    runs: int
-    allowed: float | None
-    low: float
-    high: float
-    confidence: float
+    failures: int  # inaccurate runs
+    runs: int  # runs that were judged
+    allowed: float | None  # the share of runs that may be inaccurate
+    low: float  # lower limit
+    high: float  # upper limit
+    confidence: float  # with which the interval holds
     certified: bool | None = None  # whether the share was shown to be within what is allowed; a pass only refutes none
 
 
 class Finding(msgspec.Struct, frozen=True):
     """Something worth knowing besides the verdict; severity is "info", "warning" or "error"."""
 
-    kind: str
-    severity: str
-    message: str
-    replay: str | None = None
+    kind: str  # its name: see the page of findings
+    severity: str  # info, warning or error
+    message: str  # what was found, in a sentence
+    replay: str | None = None  # the command that runs it again
 
 
 class Example(msgspec.Struct, frozen=True):
     """A pair whose outputs differ."""
 
-    pair: int
-    replay: str | None
-    first_difference: Difference
-    cell: int = 0
+    pair: int  # the number of the pair
+    replay: str | None  # the command that runs it again
+    first_difference: Difference  # where the two outputs differ first
+    cell: int = 0  # which of the record's cells
 
 
 class Preflight(msgspec.Struct, frozen=True):
     """Runs made before the audit to see whether the subject is a function of (sample, r) at all."""
 
-    runs: int
+    runs: int  # how many were made
     second_process: str  # "same", or "skipped: why"; "skipped: switched off" if the user wanted none
-    changes_sample: bool
+    changes_sample: bool  # whether the subject changes its sample in place
 
 
 class CellRow(msgspec.Struct, frozen=True, kw_only=True):
     """What was found in one cell. All intervals of a record hold together with the confidence given here."""
 
-    name: str
-    question: str
-    source: str
-    size: int
-    seed: int
-    input: str | None = None
+    name: str  # what tells it from the other cells
+    question: str  # what was asked of it
+    source: str  # what samples were drawn from
+    size: int  # rows in a sample
+    seed: int  # from which its randomness was derived
+    input: str | None = None  # the auxiliary input
     variant: str | None = None  # what was changed: private randomness "shared" or "unshared", ...
     pairs: int = 0  # trials
     mismatches: int = 0  # of them, those that count against it
-    estimate: float | None = None
-    low: float = 0.0
-    high: float = 1.0
-    confidence: float
+    estimate: float | None = None  # what was seen; null if nothing was
+    low: float = 0.0  # lower limit
+    high: float = 1.0  # upper limit
+    confidence: float  # with which the interval holds
     runs: int | None = None  # whose accuracy was judged
     failures: int | None = None  # of them, inaccurate
-    verdict: str = "inconclusive"
+    verdict: str = "inconclusive"  # pass, fail, inconclusive or error
     error: str | None = None  # what ended it
     replay: str | None = None  # of its first mismatch
-    seconds: float = 0.0
+    seconds: float = 0.0  # in the subject
 
 
 class Earlier(msgspec.Struct, frozen=True, kw_only=True):
     """An earlier audit that asked the same, from the ledger: of which code, and where its measure was."""
 
-    started: str
-    code_hash: str | None
-    verdict: str
-    estimate: float | None
-    low: float
-    high: float
+    started: str  # when it began
+    code_hash: str | None  # a digest of the subject's code then
+    verdict: str  # how it ended
+    estimate: float | None  # what it had seen
+    low: float  # lower limit
+    high: float  # upper limit
 
 
 class LedgerPlace(msgspec.Struct, frozen=True, kw_only=True):
     """Where an audit's trials are: a ledger, which of the audits there, and those that asked the same before it."""
 
-    ledger: str
-    audit: int
+    ledger: str  # the file
+    audit: int  # the number of the audit there
     earlier: list[Earlier] = []  # the last of them, the oldest first
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
     """`runs` counts the trials' runs; the preflight's are in its own field. `engine` says who ran them."""
 
-    runs: int
-    preflight_runs: int
-    seconds_in_subject: float
-    seconds_total: float
-    engine: str = IN_PROCESS
+    runs: int  # of the trials
+    preflight_runs: int  # made before, to look for hidden state
+    seconds_in_subject: float  # of all runs together
+    seconds_total: float  # from beginning to end
+    engine: str = IN_PROCESS  # what ran the trials
     limits: dict[str, Any] = {}  # how it was to run: jobs, timeout, memory, ...
-    kept: LedgerPlace | None = None
+    kept: LedgerPlace | None = None  # where the trials are, if there is a ledger
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -168,7 +168,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     schema: str = SCHEMA  # the version of this format
-    auditor_version: str
+    auditor_version: str  # of the package that made it
     question: str  # what was asked: rho, churn, curve, explain, ...
     # What was audited, of several cells the first; None where nothing was loaded, or something has no digest.
     case: Case | None
@@ -206,7 +206,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     bound: Bound | None  # the limit that decided
     measures: list[Measure]  # every number that was asked for, with its interval
     pairs: int | None = None  # where the question counts pairs, or strings
-    mismatches: int | None = None
+    mismatches: int | None = None  # of the pairs, those whose outputs differ
     rho: RhoInterval | None = None  # its estimate and interval, where the question is about pairs
     accuracy: Accuracy | None = None  # of single runs, where the subject declares how to judge them
     cells: list[CellRow]  # a row for each source, input, value or size

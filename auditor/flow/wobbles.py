@@ -23,14 +23,14 @@ _OFTEN = 3  # outputs, and values of an element, that it shows
 class SeenText(msgspec.Struct, frozen=True):
     """A text and how often it was seen."""
 
-    text: str
-    count: int
+    text: str  # what it was
+    count: int  # how often
 
 
 class Element(msgspec.Struct, frozen=True, kw_only=True):
     """One element of an output: a path within it, a member of a choice, or the position in an array."""
 
-    name: str
+    name: str  # its path, member or position
     pairs: int  # in which it differs
     runs: int | None = None  # that chose it, where outputs are choices
     gap: Gap = None  # the median of how far apart it was, where it was listed and both were numbers
@@ -40,11 +40,11 @@ class Element(msgspec.Struct, frozen=True, kw_only=True):
 class Wobbles(msgspec.Struct, frozen=True, kw_only=True):
     """What the first pairs of a cell showed; of several cells, of the one that the report is about."""
 
-    cell: int = 0
+    cell: int = 0  # which of the record's cells
     pairs: int  # that were looked at
     of: int  # so many that there were
     mismatches: int  # among those that were looked at
-    runs: int
+    runs: int  # of these pairs
     distinct: int | None  # outputs; None where they are too large to tell
     frequent: list[SeenText]  # those that several runs had
     kind: str  # of the outputs: "scalar", "dict", "array", ... or "choice"

@@ -63,9 +63,9 @@ _LABELS = (".name", *(f".{name}" for name in LABELS))  # parts of theirs that sa
 class Difference(msgspec.Struct, frozen=True):
     """The first place where two outputs differ, and short descriptions of what is there."""
 
-    path: str
-    left: str
-    right: str
+    path: str  # where: output[3], output.coef_, ...
+    left: str  # what the first run has there
+    right: str  # what the second run has there
 
 
 class Tolerance(msgspec.Struct, frozen=True):
