@@ -56,17 +56,17 @@ from auditor import Sample, composed
 MOST_GROUPS = 199
 RAREST = 1e-99  # of delta / d
 CLIPPED = math.sqrt(2) + 1 / math.sqrt(3)
-HARD, TALL = (0.000656, 0.000656), 39  # hard_bias(m) at the defaults, and what has a second moment of 1 with it
+HARD, TALL = 0.000656, 39  # hard_bias(m) at the defaults, and what has a second moment of 1 with it
 
 
 def hard_source(d: int) -> str:
     """Return rare tall coins: two that are independent, one, or more of which a row has one at most."""
     if d == 1:
-        return f"pmf({{0: {1 - HARD[0]!r}, {TALL}: {HARD[0]!r}}})"
-    if d == len(HARD):
-        return coins(*HARD, height=TALL)
+        return f"pmf({{0: {1 - HARD!r}, {TALL}: {HARD!r}}})"
+    if d == 2:
+        return coins(HARD, HARD, height=TALL)
     tall = [[TALL * (i == j) for i in range(d)] for j in range(d)]
-    return f"points({[[0] * d, *tall]}, weights={[1 - d * HARD[0], *[HARD[0]] * d]})"
+    return f"points({[[0] * d, *tall]}, weights={[1 - d * HARD, *[HARD] * d]})"
 
 
 def group_reach(k: int, delta: float) -> float:

@@ -198,8 +198,8 @@ class TableCommand(click.RichCommand):
             formatter.write(Text(f" {heading}", "bold"))
             for one in (one for one in shown if str(one.panel) == heading):
                 name = f"{', '.join(one.opts)} {'' if one.is_flag else one.make_metavar(ctx)}"
-                formatter.write(Padding(Text(name, formatter.config.style_option), (0, 0, 0, 3)))
-                formatter.write(Padding(Text(one.help or ""), (0, 0, 0, 6)))
+                formatter.write(Padding.indent(Text(name, formatter.config.style_option), 3))
+                formatter.write(Padding.indent(Text(one.help or ""), 6))
             formatter.write(Text())
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

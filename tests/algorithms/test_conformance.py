@@ -13,7 +13,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conformance import BAD, BLIND, EXACT, HARD, ORACLES, REFUSED, ROWS, SETTINGS, TWINS, Exact, Judged, cells, given
+from conformance import (
+    BAD,
+    BLIND,
+    EXACT,
+    HARD,
+    NOTES,
+    ORACLES,
+    REFUSED,
+    ROWS,
+    SETTINGS,
+    TWINS,
+    Exact,
+    Judged,
+    cells,
+    given,
+)
 from support.exact import check_frequency
 from support.requests import audit, bench_of, inquiry_of, worked_through
 
@@ -55,6 +70,7 @@ def test_what_it_declares(name: str) -> None:
     promised = subject.promised(declared[0]) if subject.declared.promise else None
     assert tuple(map(text, [*declared, promised])) == row.numbers
     assert (subject.declared.expect, str(subject.source)[:40].strip()) == (row.expect, row.source)
+    assert (subject.declares("note") if subject.declared.note else None) == NOTES.get(name)
     if promised is not None and row.expect == "pass":
         assert promised <= declared[1] * (1 + 1e-9)
 

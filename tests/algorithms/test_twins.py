@@ -19,6 +19,7 @@ from algorithms.everyday.bandit import Pulls
 from algorithms.everyday.mean_sizes import by_boxes
 from algorithms.twins import mean
 from algorithms.twins.bandit import EDGE, HIGH, LOW, PULLS, bandit_ucb, drop_once
+from algorithms.twins.quantile import quantile_by_histogram
 from auditor import Randomness, Sample
 from auditor.questions.explain.answer import answer_of
 from auditor.randomness import from_key, root_key
@@ -71,6 +72,10 @@ def test_two_sequences_of_ucb_are_nearly_never_the_same() -> None:
     assert record.mismatches == record.pairs == 25
     rows = np.array([[1, 0], [0, 0], [0, 0], [0, 0], [0, 1]])
     assert bandit_ucb(rows, from_key(root_key(0))) == (0, 1, 1, 1, 0, 2, 1, 1), "means 1 and 0, then 1/2, then 1/3"
+
+
+def test_a_quantile_of_a_hundred_bins_is_the_end_of_one() -> None:
+    assert quantile_by_histogram(np.arange(1001) / 10, from_key(root_key(0))) == 91.0
 
 
 def test_with_named_children_the_same_phase_passes() -> None:

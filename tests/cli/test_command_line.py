@@ -669,6 +669,8 @@ def test_plan_tells_the_cost(call: Auditor) -> None:
     assert code == 0
     assert "Without a mismatch it passes after 68 pairs" in words(out)
     assert re.search(r"^ +0 +68\.0 +58\.4 +100\.00% +0\.00% +0\.00%", out, re.MULTILINE)
+    known = ["0", "0.0125", "0.025", "0.03", "0.04", "0.05", "0.0625", "0.075", "0.1", "0.2", "0.5", "1"]
+    assert re.findall(r"^ +([\d.]+) +[\d.,]+ +[\d.,]+.*%$", out, re.MULTILINE) == known
     assert "thresholds" not in out
 
 

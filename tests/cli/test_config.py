@@ -208,8 +208,9 @@ def test_a_gate_asks_every_question(project: Path, capsys: pytest.CaptureFixture
     assert [len(record["cells"]) for record in records] == [2, 1, 1, 3, 2, 1]
     assert [record["error_spent"] for record in records[:4]] == pytest.approx([0.05 / 6] * 4)
     assert records[0]["cost"]["limits"] == {"jobs": 1, "timeout": 60}
-    assert run(["gate", "--jobs", "2", "--json", "two.json"]) == 0
+    assert run(["gate", "--jobs", "2", "--timeout", "30", "--json", "two.json"]) == 0
     again = json.loads((project / "two.json").read_text())
+    assert again[0]["cost"]["limits"] == {"jobs": 2, "timeout": 30}, "what is typed goes before what the file says"
     for record in (*records, *again):
         del record["cost"], record["environment"]
         for cell in record["cells"]:

@@ -963,6 +963,15 @@ def test_what_workers_counted_is_put_together() -> None:
     assert [*stash.values()] == [5, [0.1, 0.05], {"a": True, "b": False}]
 
 
+def test_what_an_ordinary_test_prints_is_left_alone() -> None:
+    report = SimpleNamespace(sections=[("Captured stdout call", "\x1b[31m")], when="call")
+    hook = pytest_plugin.pytest_runtest_makereport(SimpleNamespace())  # type: ignore[arg-type]
+    next(hook)
+    with pytest.raises(StopIteration) as ended:
+        hook.send(report)  # type: ignore[arg-type]
+    assert ended.value.value.sections == [("Captured stdout call", "\x1b[31m")]
+
+
 def test_warnings_of_learners_alone_are_made_harmless(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pytest_plugin, "_audited", {"a.py::learner"})
     for nodeid, shown in (("a.py::learner", "\\x1b[31m"), ("a.py::other", "\x1b[31m")):

@@ -15,6 +15,7 @@ from support.exact import check_audited, check_frequency, finished_apart
 from auditor import AuditorError
 from auditor.randomness import from_key, root_key
 from auditor.repair import rounded
+from auditor.repair.mechanisms import foam
 from auditor.subjects.subject import load_subject
 from auditor.values import same
 
@@ -237,3 +238,10 @@ def test_what_a_pipeline_holds_is_rounded_in_a_copy() -> None:
     assert np.abs(found[-1].coef_ - core.numbers).max() <= 0.125
     assert found.predict(rows).shape == (50,)
     assert learner.mismatch(core, before) == 0.0
+
+
+def test_foams_have_as_many_dimensions_as_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(foam, "MAX_FOAM_DIMENSION", 2)
+    assert foam.checked([[0.5, 0.5]]).shape == (1, 2)
+    with pytest.raises(ValueError, match="d=3 must be at most 2 for foams, which take"):
+        foam.checked([[0.5, 0.5, 0.5]])

@@ -253,3 +253,10 @@ def test_two_moons_have_a_churn_of_at_most_0_03() -> None:
     found = auditor.audit(vote, moons, size=6400, rho=0.03, measure="churn")
     print(f"{found.measures[0]} after {found.pairs} pairs")
     assert found.verdict == "pass"
+
+
+def test_labels_in_a_list_stay_what_they_are() -> None:
+    """An array of them would hold strings alone."""
+    found = shares_of([[1, "a"], (1, "b")])
+    assert {name: share.tolist() for name, share in found.items()} == {1: [1.0, 0.0], "a": [0.0, 0.5], "b": [0.0, 0.5]}
+    assert {type(name) for name in found} == {int, str}

@@ -250,3 +250,9 @@ def test_a_point_that_half_of_the_samples_have_does_no_harm_where_offsets_are_no
     record = audit(r_clusters, declared.source, confidence=0.999, no_integrate=True)
     assert record.verdict == "pass"
     assert plan_for(2, 0.3).leaves ** 2 < declared.size == rows_for(3, 2, 0.3, 0.2, 0.05)
+
+
+def test_the_plain_size_is_that_of_one_middle_where_the_cube_is_hardly_cut() -> None:
+    """One centre on a line, to within 0.4: two cells are enough, and three sets of centres are compared."""
+    sizes = [2 * math.log((g + 1) / 0.1) / (0.4 - 1 / (2 * g)) ** 4 for g in range(2, 26)]
+    assert clusters.plain_size(1, 1, 0.4, 0.1) == math.ceil(min(sizes))

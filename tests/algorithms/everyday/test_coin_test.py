@@ -112,4 +112,7 @@ def test_the_bound_is_below_the_test_itself_and_says_nothing_of_no_side() -> Non
     assert bound is not None
     assert 0.025 < bound < max(exact_rho(p, n, 0.5, *ends) for p in np.linspace(0.5, 0.6, 11).tolist())
     assert least_between(100, 0.9, 1.1, 0.05) is None
+    assert least_between(100, -0.1, 0.1, 0.05) is None
+    assert least_between(100, 0.5, 0.5, 0.05) is None
+    assert least_between(100, 0.0, 1.0, 0.05) == pytest.approx((1 / 3 - 0.0375) / (10 * math.pi / 2))
     assert least_by_arcsine(100, 0.9, 0.2, 0.05) == pytest.approx(least_between(100, 0.1, 0.3, 0.05))

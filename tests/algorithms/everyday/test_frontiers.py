@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -38,6 +39,8 @@ def test_spot_values(n: int, q: float, tau: float, rho: float) -> None:
     assert found.lower == pytest.approx(rho, abs=4e-6)
     assert found.upper == pytest.approx(rho, abs=4e-6)
     assert not any(part.flags.writeable for part in found.mixture), "it is cached"
+    assert replace(found, lower=0.3, upper=0.4).gap == pytest.approx(0.25)
+    assert replace(found, lower=0.0, upper=0.0).gap == 0.0
 
 
 @pytest.mark.parametrize(("n", "tau", "delta"), [(60, 0.1, 1 / 16), (400, 0.1, 1 / 16), (25, 0.3, 0.01)])

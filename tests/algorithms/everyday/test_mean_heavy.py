@@ -55,8 +55,12 @@ def test_sizes_to_the_number() -> None:
     assert mean_heavy.exact_rho(1590, **DEFAULTS) <= 0.2 < mean_heavy.exact_rho(1585, **DEFAULTS)
     assert mean_heavy.clipped_measured_size(**DEFAULTS) == 908
     assert mean_heavy.clipped_exact_rho(908, **DEFAULTS) <= 0.2 < mean_heavy.clipped_exact_rho(907, **DEFAULTS)
-    assert hard_bias(M) == pytest.approx(HARD[0], rel=1e-3)
-    assert TALL**2 * HARD[0] <= 1
+    assert hard_bias(M) == pytest.approx(HARD, rel=1e-3)
+    assert TALL**2 * HARD <= 1
+    assert mean_heavy.hard_source(1) == "pmf({0: 0.999344, 39: 0.000656})"
+    assert mean_heavy.hard_source(3).startswith(
+        "points([[0, 0, 0], [39, 0, 0], [0, 39, 0], [0, 0, 39]], weights=[0.998032,"
+    )
 
 
 parameters = st.tuples(

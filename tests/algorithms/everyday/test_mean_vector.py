@@ -43,6 +43,14 @@ def test_the_size_and_what_it_is_of_the_truth() -> None:
     assert r_mean_vector.__auditor__.promise(7770 * 4, **DEFAULTS) == pytest.approx(0.05, abs=1e-4)
     assert r_mean_vector_one_offset.__auditor__.promise(7770, **DEFAULTS) == pytest.approx(0.1, abs=1e-4)
     assert r_mean_vector.__auditor__.size(**DEFAULTS, sample_scale=0.5) == 3885
+    mass = np.array([math.comb(5, k) for k in range(6)]) / 32
+    for cells, parted in (
+        (0.01, 1 - mass @ mass),
+        (0.4, mass @ np.minimum(1, abs(np.subtract.outer(*2 * [range(6)])) / 2) @ mass),
+    ):
+        assert mean_laws.coin_parted(5, 0.5, cells) == pytest.approx(parted), "at most one whole cell apart"
+    few = [r_mean_vector.__auditor__.promise(size, eps=1.0, rho=0.5, delta=0.2, sigma=0.5, d=1) for size in (0, 1, 4)]
+    assert few[0] == few[1] == pytest.approx(2 * few[2]), "no row is taken for one"
 
 
 parameters = st.tuples(

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.integrate import quad
 from scipy.special import nctdtr
-from scipy.stats import nct, norm, ttest_1samp
+from scipy.stats import foldnorm, nct, norm, ttest_1samp
 from scipy.stats import t as student
 
 from algorithms.everyday import usual_tests as ut
@@ -35,6 +36,13 @@ def test_the_z_test_keeps_rho_and_both_errors(level: str, rho: float) -> None:
     assert norm.cdf(high - math.sqrt(n) * 0.3) <= 0.01 < norm.cdf(high - math.sqrt(n - 1) * 0.3)
     found = {theta: ut.z_rho(theta, low, high) for theta in np.linspace(0, high + 4, 30).tolist()}
     assert max(found.values()) <= ut.z_promise(0.05, rho, level) <= 0.75 * rho + 1e-12
+
+
+def test_the_rho_of_a_z_test_is_that_of_a_folded_normal_number() -> None:
+    for theta in (0.0, 0.7, 2.0):
+        cdf = foldnorm(theta).cdf
+        exact = quad(lambda c, cdf=cdf: 2 * cdf(c) * (1 - cdf(c)) / 1.5, 0.5, 2.0, epsabs=1e-13)[0]
+        assert ut.z_rho(theta, 0.5, 2.0) == pytest.approx(exact, abs=1e-11)
 
 
 def test_at_the_defaults_the_levels_are_those_that_are_said() -> None:

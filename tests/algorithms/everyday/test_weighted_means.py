@@ -71,6 +71,7 @@ def test_the_least_cost_of_nine_points_and_of_too_many() -> None:
     many = rng.random((MOST_PARTED + 1, 2))
     assert exactly(many, np.ones(len(many)), 2) is None
     assert exactly(many[:-1], np.ones(MOST_PARTED), MOST_PARTED) == 0.0
+    assert exactly(many[:-1], np.ones(MOST_PARTED), 2) is not None
     assert exactly(many, np.ones(len(many)), 1) == pytest.approx(((many - many.mean(axis=0)) ** 2).sum())
     assert exactly(many[:, :1], np.ones(len(many)), 2) == pytest.approx(
         cost(many[:, :1], np.ones(len(many)), best_centres(many[:, :1], np.ones(len(many)), 2, R))
