@@ -48,8 +48,8 @@ def base(tau: float) -> int:
 
 def queries_needed(domain: int, tau: float) -> int:
     """Return ceil(log |X| / log B), computed in integers."""
-    if domain < 1:
-        raise ValueError(f"domain={domain!r} must be at least 1: how many values there are, e.g. 1024")
+    if isinstance(domain, bool) or not isinstance(domain, int) or domain < 1:
+        raise ValueError(f"domain={domain!r} must be an integer of at least 1: how many values there are, e.g. 1024")
     queries, reach, digits = 0, 1, base(tau)
     while reach < domain:
         queries, reach = queries + 1, reach * digits

@@ -237,7 +237,8 @@ nonresidue | run: x=15 | x=15 must be a prime above 2, e.g. 101
 optimal_coin | size: rho=0.0 | rho=0.0 must be in (0, 1): how often two decisions may differ, e.g. 0.1
 point_by_queries | tau=0.26 | tau=0.26 must be in (0, 1/4]: answers further off can separate nothing, e.g. 0.1
 point_by_queries | tau=0 | tau=0 must be in (0, 1/4]
-point_by_queries | domain=0 | domain=0 must be at least 1: how many values there are, e.g. 1024
+point_by_queries | domain=1.5 | domain=1.5 must be an integer of at least 1
+point_by_queries | domain=0 | domain=0 must be an integer of at least 1: how many values there are, e.g. 1024
 r_bandit | arms=1 | arms=1 must be an integer of at least 2: how many there are to pull, e.g. 2
 r_bandit | tau=1.0 | tau=1.0 must be in (0, 1): how far from the best the arm kept may be, e.g. 0.1
 r_bandit | rho=0.0 | rho=0.0 must be in (0, 1]: how often two sequences may differ, e.g. 0.1
@@ -330,6 +331,7 @@ r_quantile | delta=1.0 | delta=1.0 must be in (0, 1): how often an answer may be
 r_quantile | step=inf | step=inf must be 0 or above
 r_quantile | step=-1.0 | step=-1.0 must be 0 or above: what rows are multiples of, e.g. 0 for continuous ones
 r_quantile | eps=1.0 | eps=1.0 must be above step=1: how far an answer may be away, e.g. 50
+r_quantile | eps=1.0 step=2.0 | eps=1.0 must be above step=2: how far an answer may be away, e.g. 100
 r_quantile | density=0.5 | density=0.5 must be in (0, 0.00204): the least one within eps of the quantile
 r_quantile | density=0.0 | density=0.0 must be in (0,
 r_quantile | eps=4.0 | eps=4.0 must be above 4.741 at step=1 and rho=0.1: rows are too coarse
