@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import operator
 import random
+import typing
 from collections.abc import Callable
 from hashlib import blake2b
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, SupportsIndex, cast
 
 import numpy as np
@@ -128,21 +131,52 @@ def as_randomness(r: Any) -> Randomness:
     raise UsageError(f"r is {type(r).__name__}, and must have children: give an auditor.Randomness, or a seed, e.g. 0")
 
 
+def _torch_generator(key: Key) -> Any:
+    return import_module("torch").Generator().manual_seed(int(key.generate_state(1, np.uint64)[0]) >> 1)
+
+
+def _jax_key(key: Key) -> Any:
+    return import_module("jax").random.PRNGKey(int(key.generate_state(1)[0]))
+
+
 KINDS: dict[str, Callable[[Key], Any]] = {
     "Generator": from_key,
     "int": lambda key: int(key.generate_state(1)[0]),  # 32 bits: what `random_state=` takes
     "RandomState": lambda key: RandomState(MT19937(cast(Any, key))),
     "Random": lambda key: random.Random(key.digest),
+    "torch": _torch_generator,
+    "jax": _jax_key,
+    "none": lambda key: None,  # of a learner that takes no r
 }
-_ANNOTATIONS: dict[object, str] = {int: "int", RandomState: "RandomState", random.Random: "Random"}
+COMMON_KINDS = ("Generator", "int", "RandomState", "Random")  # which need no further library
+_ANNOTATIONS: dict[object, str] = {
+    int: "int",
+    RandomState: "RandomState",
+    random.Random: "Random",
+    Generator: "Generator",
+    Randomness: "Generator",
+}
+_BY_NAME = {"torch._C.Generator": "torch", "torch.Generator": "torch"}  # of libraries that are not imported here
+
+
+def annotated_kind(annotation: object) -> str | None:
+    """Return the kind of r that an annotation asks for, of a union that of its first such part; None for all others."""
+    for part in (annotation, *typing.get_args(annotation)):
+        kind = next((kind for type_, kind in _ANNOTATIONS.items() if part is type_), None)
+        kind = kind or _BY_NAME.get(f"{getattr(part, '__module__', '')}.{getattr(part, '__qualname__', '')}")
+        if kind:
+            return kind
+    return None
 
 
 def kind_of(annotation: object) -> str:
-    """Return the kind of r that an annotation asks for; a Generator unless it names one of the others."""
-    return next((kind for type_, kind in _ANNOTATIONS.items() if annotation is type_), "Generator")
+    """Return the kind of r that an annotation asks for; a Generator unless it names another."""
+    return annotated_kind(annotation) or "Generator"
 
 
 def check_kind(kind: str) -> str:
     if kind not in KINDS:
         raise BadValue("randomness", kind, f"must be one of {', '.join(KINDS)}{suggestion(kind, KINDS)}")
+    if kind in ("torch", "jax") and find_spec(kind) is None:
+        raise BadValue("randomness", kind, f"needs the library {kind}: install it, e.g. pip install {kind}")
     return kind

@@ -145,7 +145,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     randomness: Annotated[
         str | None,
         option(
-            "The type of r: Generator, int, RandomState or Random (default: by the annotation of r, else Generator).",
+            "The type of r: Generator, int, RandomState, Random, torch, jax or none (default: by the annotation, the "
+            "default or the name of r, else Generator).",
             "KIND",
             basic=False,
         ),

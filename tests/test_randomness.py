@@ -3,8 +3,10 @@ from __future__ import annotations
 import copy
 import pickle
 import random
+import sys
 from collections import Counter
 from hashlib import blake2b
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ from support.requests import bench_of
 from algorithms.data_reuse import QUERIES
 from auditor.errors import BadValue, UsageError
 from auditor.lookup import registered_subjects
-from auditor.randomness import KINDS, Key, Randomness, cell_seed, check_kind, from_key, kind_of, root_key
+from auditor.randomness import COMMON_KINDS, KINDS, Key, Randomness, cell_seed, check_kind, from_key, kind_of, root_key
 
 names = st.lists(st.one_of(st.text(max_size=8), st.integers(-(2**70), 2**70)), min_size=1, max_size=4)
 
@@ -146,7 +148,8 @@ def test_words_of_a_key_are_those_of_its_numbered_hashes(words: int, dtype: type
 
 def test_every_kind_of_r_has_its_type_and_is_pure_in_its_key() -> None:
     types = {"Generator": Randomness, "int": int, "RandomState": np.random.RandomState, "Random": random.Random}
-    assert set(types) == set(KINDS)
+    assert set(types) == set(COMMON_KINDS) == set(KINDS) - {"torch", "jax", "none"}
+    assert KINDS["none"](root_key(0)) is None
     for kind, type_ in types.items():
         assert type(KINDS[kind](root_key(0).child("r", 1))) is type_
         assert state(kind, root_key(0).child("r", 1)) == state(kind, root_key(0).child("r", 1))
@@ -169,7 +172,7 @@ def test_generators_are_seeded_with_all_the_words_that_they_take() -> None:
     assert state("Generator", key)[1] >> 64 != 0, "128 bits choose the stream"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", COMMON_KINDS)
 def test_every_bit_of_a_key_matters(kind: str) -> None:
     """256 keys that differ from one in a bit each. Two of 257 ints are equal with probability 8e-6, were they drawn."""
     base = root_key(0).child("r", 1).digest
@@ -231,8 +234,36 @@ def test_the_spy_sees_what_is_handed_out_twice(monkeypatch: pytest.MonkeyPatch) 
 def test_annotations_choose_the_kind() -> None:
     kinds = [kind_of(a) for a in (int, np.random.RandomState, random.Random, np.random.Generator, None, str)]
     assert kinds == ["int", "RandomState", "Random", "Generator", "Generator", "Generator"]
+    assert [kind_of(a) for a in (int | None, np.random.Generator | int)] == ["int", "Generator"]
     with pytest.raises(UsageError, match=r"did you mean RandomState\?"):
         check_kind("RandomStat")
+
+
+def test_a_kind_of_a_library_that_is_missing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("auditor.randomness.find_spec", lambda name: None)
+    with pytest.raises(UsageError, match="needs the library jax: install it"):
+        check_kind("jax")
+
+
+class Stub:
+    """What stands for a library that need not be installed: it remembers the seed that it was given."""
+
+    def manual_seed(self, seed: int) -> int:
+        return seed
+
+    def PRNGKey(self, seed: int) -> int:
+        return seed
+
+
+def test_generators_of_torch_and_keys_of_jax_are_seeded_from_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(Generator=Stub))  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "jax", SimpleNamespace(random=Stub()))  # type: ignore[arg-type]
+    for kind, most in (("torch", 2**63), ("jax", 2**32)):
+        seeds = [KINDS[kind](root_key(i)) for i in range(40)]
+        assert len(set(seeds)) == 40
+        assert all(0 <= seed < most for seed in seeds)
+        assert max(seeds) > most // 2, "all bits are used: false alarm 2^-40"
+        assert KINDS[kind](root_key(0)) == seeds[0]
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, True, "0"])

@@ -54,8 +54,8 @@ def audit(subject: Learner, source: object = None, **keywords: Unpack[AuditKeywo
       shares of classes (default: bootstrap).
     - `as_`: Read a csv or parquet file as pandas, polars or numpy (default: numpy, unless columns are named).
     - `accept_overlap`: With resample="subsample": accept a verdict on samples that share rows.
-    - `randomness`: The type of r: Generator, int, RandomState or Random (default: by the annotation of r, else
-      Generator).
+    - `randomness`: The type of r: Generator, int, RandomState, Random, torch, jax or none (default: by the annotation,
+      the default or the name of r, else Generator).
     - `seed`: Seed from which all randomness is derived (default: 0).
     - `inputs`: Audit several inputs x, of which the worst counts: [3, 5], or {"n": range(9)} for another name
       (default: none).

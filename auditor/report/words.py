@@ -351,7 +351,8 @@ def _sampled(record: Record) -> Iterator[Row]:
     sizes = _sizes(record)
     size = f"{sizes[0]:,} to {sizes[-1]:,}" if len(sizes) > 1 else f"{record.size:,}"
     rows = "row" if size == "1" else "rows" if record.sample_kind == "rows" else "rows, as counts,"
-    yield "sample", f"{size} {rows} from ", record.source, ", r as ", record.randomness, f", seed {record.seed}"
+    r = (", r as ", record.randomness) if record.randomness != "none" else (", without r", "")
+    yield "sample", f"{size} {rows} from ", record.source, *r, f", seed {record.seed}"
     if record.resample:
         yield "resampled", "by ", record.resample
     if record.view != "output":

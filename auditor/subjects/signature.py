@@ -1,4 +1,4 @@
-"""Does a function take (sample, r), and which parameters has it besides? If not, what to write around it."""
+"""Can an object be audited as it is? If not, what to write around it. `roles` says how a function is called."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from inspect import Parameter
 from textwrap import indent
 from typing import Any, cast
 
-from auditor.errors import UsageError, suggestion
+from auditor.errors import UsageError
 
 PRIVATE = "private"  # the parameter that has randomness of the run's own
-_LABELS = ("y", "target", "targets", "label", "labels")  # no randomness has these names
-_RANDOM = ("r", "rng", "seed", "random", "randomness", "generator", "gen", "state", "key")
+LABELS = ("y", "target", "targets", "label", "labels", "endog")  # the names that labels have
+_RANDOM = ("r", "rng", "random", "randomness", "generator", "gen", "state")
 _SEEDS = ("seed", "random_seed", "random_state")  # which are numbers
-DATA = ("x", "data", "sample", "df", "rows")  # the names that data have
+DATA = (  # the names that data have
+    *("x", "data", "sample", "df", "rows", "samples", "dataset", "frame", "table", "features", "inputs"),
+    *("observations", "points", "values", "array", "arr", "series", "exog"),
+)
 BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 _BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
@@ -82,56 +85,16 @@ def _learns_by(target: object) -> str | None:
     return next((name for name in ("partial_fit", "learn_one") if callable(getattr(target, name, None))), None)
 
 
-def check_signature(fn: Callable[..., Any], shown: str, given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The parameters with their defaults, and what fn calls sample and r; UsageError if it does not take them."""
-    try:
-        signature = inspect.signature(fn)
-    except (TypeError, ValueError):  # some builtins tell nobody
-        return dict(given), ["", ""]
-    everything = list(signature.parameters.values())
-    positional = [p for p in everything if p.kind in BY_POSITION]
-    if not _takes_two(everything, positional):
-        raise UsageError(f"{shown}{signature} takes no (sample, r): {_cure(shown, everything, positional)}")
-    named = {
-        p.name: p for p in everything if p not in positional[:2] and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-    }
-    if not any(p.kind == p.VAR_KEYWORD for p in everything):
-        for key in given:
-            if key not in named:
-                known = f"it has {', '.join(named)}" if named else "it has none"
-                raise UsageError(f"{shown} has no parameter {key!r}{suggestion(key, named)}: {known}")
-    missing = [key for key, p in named.items() if p.default is p.empty and key not in (*given, PRIVATE)]
-    if missing:
-        raise UsageError(f"{shown} needs a value for {', '.join(missing)}: --param {missing[0]}=VALUE")
-    defaults = {key: p.default for key, p in named.items() if p.default is not p.empty}
-    return defaults | dict(given), [*(p.name for p in positional[:2]), "", ""][:2]
+def is_source_signature(free: Sequence[Parameter]) -> bool:
+    """True for fn(rng, size), which draws rows and learns nothing."""
+    return [p.name for p in free[1:2]] == ["size"] and free[0].name.lower() in (*_RANDOM, *_SEEDS)
 
 
-def takes_sample_and_r(fn: Callable[..., Any]) -> bool:
-    """True if `fn` looks like a learner; a source fn(rng, size) does not."""
-    everything = list(signature_of(fn).values())
-    positional = [p for p in everything if p.kind in BY_POSITION]
-    return _takes_two(everything, positional)
-
-
-def _takes_two(everything: Sequence[Parameter], positional: Sequence[Parameter]) -> bool:
-    """True if the first two parameters can be (sample, r).
-
-    Labels are no randomness, and a parameter with a number for its default is none either. A function of (rng, X) has
-    its randomness first, and would take the sample for it.
-    """
-    if len(positional) < 2:
-        return any(p.kind == p.VAR_POSITIONAL for p in everything)
-    first, second = positional[:2]
-    if second.annotation is second.empty and second.name.lower() in _LABELS:
-        return False
-    if first.name.lower() in (*_RANDOM, *_SEEDS) and not _is_random(second.name):
-        return False
-    return second.default is second.empty or second.default is None or _is_random(second.name)
-
-
-def _is_random(name: str) -> bool:
-    return any(word in _RANDOM for word in name.lower().split("_"))
+def no_data_words(written: str) -> str:
+    """Say what to write instead of a function that takes no data: a call of it would pass whatever it does."""
+    name = written.partition("(")[0].rpartition(":")[2]
+    name = name.rpartition(".")[2] if all(part.isidentifier() for part in name.split(".")) else "learn"
+    return f"has no parameter for the data; write def {name}(sample, r), which learns from its sample"
 
 
 def is_method(fn: object) -> bool:
@@ -143,34 +106,6 @@ def is_method(fn: object) -> bool:
 
 
 # What to write instead. Whatever is printed here as Python is compiled and run by tests/subjects/test_cures.py.
-
-
-def _cure(shown: str, everything: Sequence[Parameter], positional: Sequence[Parameter]) -> str:
-    """Return the line that makes a learner of a function of (X, y), of (df), or of anything with a seed."""
-    place, path = _place_and_path(shown)
-    if [p.name for p in positional[1:2]] == ["size"] and _is_random(positional[0].name):
-        return f"it is a source; give it as --source {shown}, and audit what learns from its rows"
-    seeds = [p for p in everything if _is_random(p.name)]
-    data = next((p for p in positional if p not in seeds), None)
-    data = data or next((p for p in everything if p.kind == p.KEYWORD_ONLY and p.name.lower() in DATA), None)
-    name = path.rpartition(".")[2] or "learn"
-    if data is None:  # a call without the sample would pass whatever the function does
-        return f"it has no parameter for the data; write def {name}(sample, r), which learns from its sample"
-    labels = next((p for p in everything if p.name.lower() in _LABELS and p is not data), None)
-    if not path:
-        return f"write def learn(sample, r){', whose sample is (X, y)' if labels else ''}"
-    if positional[:1] == [data] and labels in (None, *positional[1:2]):
-        words = ["*sample" if labels else "sample"]
-    elif labels:
-        words = [f"{data.name}=sample[0]", f"{labels.name}=sample[1]"]
-    else:
-        words = [f"{data.name}=sample"]
-    words += [f"{p.name}={_seed_for(p)}" for p in seeds[:1]]
-    others = [p.name for p in everything if is_required(p) and p not in (data, labels, *seeds[:1])]
-    words += [f"{one}={one}" for one in others]
-    line = f"def audited({', '.join(['sample', 'r', *others])}): return {path}({', '.join(words)})"
-    plain = "write " if labels else f"write def {name}(sample, r), or "
-    return f"{plain}{_below(place, path, line, 'audited', others)}"
 
 
 def wrap_incremental(target: object, shown: str, method: str) -> str:
@@ -187,7 +122,7 @@ def wrap_incremental(target: object, shown: str, method: str) -> str:
     else:
         fresh = f"copy.deepcopy({path or 'model'})"
     taken = [p.name for p in signature_of(getattr(kind, method)).values() if p.kind in (*BY_POSITION, p.KEYWORD_ONLY)]
-    with_labels = any(one.lower() in _LABELS for one in taken)
+    with_labels = any(one.lower() in LABELS for one in taken)
     lines = ["import copy", "", ""] if "copy.deepcopy" in fresh else []
     lines += [f"def learn({', '.join(['sample', 'r', *others])}):", f"    fresh = {fresh}"]
     if method == "learn_one" and with_labels:
@@ -212,7 +147,7 @@ def wrap_model_of_data(kind: type, shown: str) -> str:
     first, second = [*(p.name.lower() for p in signature_of(kind).values() if p.kind in BY_POSITION), "", ""][:2]
     given = "X, y" if first in DATA else "y, X"
     apart = "X, y = sample; "
-    if second not in (*_LABELS, *DATA, "exog"):
+    if second not in (*LABELS, *DATA, "exog"):
         given, apart = "sample", ""
     line = f"def learn(sample, r): {apart}return {path or kind.__name__}({given}).fit().params.round(1)"
     return f"write {_below(place, path, line, 'learn', [])}"

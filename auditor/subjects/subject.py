@@ -27,14 +27,15 @@ from auditor.errors import BadValue, NotComparable, SubjectError, UsageError, in
 from auditor.literals import is_text, literal_or_text
 from auditor.lookup import find_object, importable_name, is_program
 from auditor.process.foreign import call
-from auditor.randomness import KINDS, Key, check_kind, kind_of
+from auditor.randomness import KINDS, Key, kind_of
 from auditor.sources.sample import Own, Sample
 from auditor.sources.written import Names
 from auditor.subjects.candidates import settled_target
 from auditor.subjects.estimators import Fit, check_params, default_view, is_estimator
 from auditor.subjects.finishing import Composed, Finishing, check_steps, find_finishing
 from auditor.subjects.programs import Program, program_in, read_program, with_names
-from auditor.subjects.signature import PRIVATE, check_signature, checked_function
+from auditor.subjects.roles import as_learner, check_signature
+from auditor.subjects.signature import PRIVATE, checked_function
 from auditor.values import describe, fingerprint, same
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -304,15 +305,15 @@ def load_subject(
     _check_printable(shown, given)
     if isinstance(fn, Program):
         fn.check(given, randomness)
-    settings, (sample_name, r_name) = check_signature(fn, shown, given)
-    kind = kind_of(hints.get(r_name)) if randomness is None else check_kind(randomness)
-    takes_sample = hints.get(sample_name) is Sample
+    settings, roles = check_signature(fn, shown, given, hints, randomness)
+    kind, takes_sample = roles.kind, hints.get(roles.data) is Sample
     declared = _declaration(fn, shown)
     private = kind_of(hints.get(PRIVATE)) if PRIVATE not in settings and _has_private(fn) else None
     finishing = find_finishing(fn, declared, shown, settings, [PRIVATE] if private else [])
     if isinstance(fn, Composed) and fn.steps.splits and kind != "Generator":
         raise UsageError(f"{shown}: its core takes r, so that core and finish get children of r: it cannot be {kind}")
-    subject = Subject(fn, shown, name, given, settings, kind, takes_sample, private=private, declared=declared)
+    learner = as_learner(fn, roles)
+    subject = Subject(learner, shown, name, given, settings, kind, takes_sample, private=private, declared=declared)
     return replace(subject, finishing=finishing)
 
 
@@ -414,6 +415,8 @@ def code_hash(fn: Callable[..., Any]) -> str | None:
     """Return a hash of the file that defines fn, by which a replay notices that the code has changed."""
     if isinstance(fn, Fit):
         fn = fn.estimator if inspect.isclass(fn.estimator) else type(fn.estimator)
+    while isinstance(fn, functools.partial):
+        fn = fn.func
     if isinstance(fn, Composed):
         module: Any = sys.modules.get(fn.__module__)
         fn = module if getattr(module, "__file__", None) else fn.core

@@ -24,6 +24,7 @@ from auditor.sources.tables import FRAMES, installed_frame
 from auditor.sources.written import names_in
 from auditor.subjects.estimators import Fit, names_columns, needs_labels
 from auditor.subjects.programs import program_in
+from auditor.subjects.roles import check_labels_given
 from auditor.subjects.subject import Subject, check_sample_kind
 from auditor.subjects.views import View, make_view
 from auditor.trials.trial import Bench, Oracle, PairKeys, Unit
@@ -175,7 +176,10 @@ def _kind_of_rows(subject: Subject, source: object, options: Options) -> str | N
 
 def _check_labels(subject: Subject, source: Dataset) -> None:
     """UsageError if the subject learns from labels, and the data set has none."""
-    if isinstance(source.rows, tuple) or not needs_labels(subject.fn, subject.params):
+    if isinstance(source.rows, tuple):
+        return
+    check_labels_given(subject.fn, source.rows, subject.name)
+    if not needs_labels(subject.fn, subject.params):
         return
     if takes_kind(source.spec):
         cure = f"add the column that has them, {source.spec}#label; the columns are {', '.join(source.columns)}"

@@ -20,13 +20,15 @@ from msgspec.structs import replace
 from auditor.errors import AuditorError, NotComparable, SourceError, SubjectError, UnknownTruth
 from auditor.process.foreign import call
 from auditor.process.process_state import put_back
+from auditor.randomness import COMMON_KINDS
 from auditor.sources.sample import Sample, copied
 from auditor.subjects.estimators import Fit, fresh_copy, seeds_of, unlisted
 from auditor.subjects.programs import Program, program_in
+from auditor.subjects.roles import Called, check_labels_given, has_labels, takes_r
 from auditor.subjects.views import fitted_attributes
 from auditor.trials.fresh_rows import same_samples
 from auditor.trials.second_process import SWITCHED_OFF, SecondProcess
-from auditor.trials.trial import Bench, NoOutput, judge
+from auditor.trials.trial import Bench, NoOutput, SubjectRaised, judge
 from auditor.values import describe, fingerprint, first_difference, same
 
 if TYPE_CHECKING:
@@ -42,6 +44,8 @@ _CAUSES_OF_PROGRAM = (
     "likely causes: a generator that it does not seed with {seed}, the time, the path of its "
     "sample, which is another in each run, a file that it keeps, or threads"
 )
+_BY_WRONG_KIND = (TypeError, AttributeError, ValueError)  # what a learner raises that gets another r than it takes
+_PATIENCE = 10.0  # seconds up to which a run that raised is tried again with other types of r
 _PLACES = 5  # in which two fits differ, that a sentence names
 _TIME = re.compile(r"(?<![a-z])((re)?fit|score|train(ing)?|run|wall|total)_times?(?![a-z])|elapsed|duration")
 
@@ -204,8 +208,11 @@ def _notes(bench: Bench, found: Look, second: str) -> Iterator[tuple[str, str]]:
         yield "second-process", f"{second}; what only another process or another hash seed shows goes unnoticed"
     if times := dict.fromkeys(place.partition("[")[0] for place in found.unseen if _is_time(place)):
         yield "unseen", f"it keeps times, in {' and '.join(times)}; the view {bench.view.name} does not look there"
-    if not found.random:
+    if not found.random and not isinstance(fit, Called):
         yield "no-randomness", _without_r(bench)
+    if isinstance(fit, Called):
+        how = f"it is called {fit.roles.words(name.rpartition(':')[2])}"
+        yield "called", how if fit.roles.r else f"{how}, and audited as a learner without randomness: it takes no r"
     for param, close in unlisted(fit.estimator, bench.subject.params).items() if isinstance(fit, Fit) else ():
         words = f"{param} is none of the parameters that {name} lists{close}"
         yield "parameter", f"{words}: it takes any, and may not use this one"
@@ -231,10 +238,16 @@ def check_files(bench: Bench, files: Files | None) -> None:
 def _run_twice(bench: Bench, index: int) -> tuple[Any, Any, Look]:
     """Run twice on the same sample with the same r. Return an output, what counts of it, and what both runs showed."""
     sample, spare, source_shares = _draw_twice(bench, index)
+    check_labels_given(bench.subject.fn, sample, bench.subject.name)
     repeats = "" if isinstance(sample, Sample) else same_samples(bench, index, sample)
     before = _global_states()
     started = perf_counter()
-    output = bench.run_on(sample, index, 0)
+    try:
+        output = bench.run_on(sample, index, 0)
+    except SubjectRaised as error:
+        if perf_counter() - started > _PATIENCE or not isinstance(error.__cause__, _BY_WRONG_KIND):
+            raise
+        raise _with_cure(bench, spare, index, error) from error.__cause__
     cold = perf_counter() - started
     moved = sorted(name for name, state in _global_states().items() if not _state_equal(state, before[name]))
     settled = bench.settled(output)
@@ -255,6 +268,28 @@ def _run_twice(bench: Bench, index: int) -> tuple[Any, Any, Look]:
     first = outputs[0].name if outputs and index == 0 else None
     found = Look(2 + len(moved), changed, True, tuple(moved), seconds, first, source_shares=source_shares)
     return output, settled, replace(found, unseen=differing, outputs=outputs, cold=cold, same_samples=repeats)
+
+
+def _with_cure(bench: Bench, sample: Any, index: int, error: SubjectRaised) -> SubjectRaised:
+    """Return the error of a first run with what may have caused it: r of another type than the learner takes, or a
+    sample with labels. The other types of r are tried, on copies of the sample."""
+    subject, found = bench.subject, []
+    for kind in COMMON_KINDS if takes_r(subject.fn) and subject.randomness != "none" else ():
+        if kind != subject.randomness:
+            tried = replace(bench, subject=replace(subject, randomness=kind), bottoms=False)
+            try:
+                tried.run_on(copied(sample), index, 0)
+            except AuditorError:
+                continue
+            found.append(kind)
+    if found:
+        words = (
+            f"r was given as {subject.randomness}, and with --randomness {' or '.join(found)} this run does not raise"
+        )
+        return error.adding(words)
+    if isinstance(sample, tuple) and not isinstance(subject.fn, Fit) and not has_labels(subject.fn):
+        return error.adding("its sample was (X, y), since the source has labels: take it apart, or name them y")
+    return error
 
 
 def _draw_twice(bench: Bench, index: int) -> tuple[Any, Any, bool]:
@@ -383,7 +418,7 @@ def _takes_r(bench: Bench) -> bool:
     if program := program_in(fit):
         return program.takes_seed or program is not fit  # a wrapper has a use for r of its own
     if not isinstance(fit, Fit):
-        return True
+        return takes_r(fit)
     try:
         return any(call(lambda: seeds_of(fresh_copy(fit.estimator, bench.subject.params))))
     except Exception:  # then its runs say so

@@ -234,6 +234,11 @@ class SubjectRaised(RunFailed):
             self.caused_by(error)
         self.shortage = str(error) if isinstance(error, SampleError) else None  # the sample had too few examples
 
+    def adding(self, words: str) -> SubjectRaised:
+        """Return this error with a further sentence in its message."""
+        self.args = (f"{self}; {words}",)
+        return self
+
 
 class Trial(msgspec.Struct, frozen=True):
     """What one trial showed: a pair, or the first two runs where a trial has more."""

@@ -66,7 +66,10 @@ def words(text: str) -> str:
         (["check", "constnt"], "'constnt' is not a registered subject (did you mean constant?)"),
         (["check", "faulty:"], "'faulty:' names no function: write module:function"),
         (["check", "faulty:NOT_CALLABLE", *ROWS], "faulty:NOT_CALLABLE is int, not a function A(sample, r)"),
-        (["check", "faulty:one_argument", *ROWS], "(sample) takes no (sample, r): write def one_argument(sample, r)"),
+        (
+            ["check", "faulty:one_argument", *ROWS, "--randomness", "int"],
+            "has no parameter for r, so that --randomness",
+        ),
         (["check", "faulty:needs_k", *ROWS], "faulty:needs_k needs a value for k: --param k=VALUE"),
         (["check", "faulty:has_tau", *ROWS, "--param", "tao=1"], "no parameter 'tao' (did you mean tau?): it has tau"),
         (["check", "faulty:has_tau", *ROWS, "--param", "tau"], "--param tau must be NAME=VALUE"),

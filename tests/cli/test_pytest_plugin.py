@@ -169,7 +169,7 @@ def test_what_is_no_pass_fails_with_a_sentence(run: Any) -> None:
             "test_learners.py:test_no_size declares no size, and none was given: *",
             "reproducible takes keywords only, e.g. reproducible(source='bernoulli(0.5)', size=1000)",
             "rho=1.5 must be in (0, 1): *",
-            "test_learners.py:test_no_learner() takes no (sample, r): *",
+            "test_learners.py:test_no_learner() has no parameter for the data; *",
             "test_learners.py:test_generator is a coroutine or a generator: *",
             "test_parametrized is marked both reproducible and parametrize: give its parameters as params={...}*",
             "test_method is a method: *make it a @staticmethod",

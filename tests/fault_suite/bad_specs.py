@@ -12,7 +12,6 @@ _TARGETS = (
     *(
         "mine:NOT",
         "mine:__doc__",
-        "mine:one",
         "mine:needs_k",
         "nowhere:fn",
         "nowhere",
@@ -32,7 +31,7 @@ _TARGETS = (
         "mine:" + "a." * 3000,
     ),
     *("\x00:fn", "mine:\x00", "\x00", "\udc80:fn", "mine:\udc80", "[/b]:fn", "mine:[/b]", "[/b]", "\x1b[31m:fn"),
-    *("os:getpid", "os:path", "builtins:len", "builtins:nothing", "sys:exit", "os:_exit", "mine:fine()", "mine:lambda"),
+    *("os:getpid", "os:path", "builtins:nothing", "sys:exit", "mine:fine()", "mine:lambda"),
     *("mine fine", "mine\n:fine", "mine:fine\n", "__main__:x", "constnt", "CONSTANT", "algorithms.nothing:x"),
 )
 _SOURCES = (

@@ -20,7 +20,6 @@ import numpy as np
 NOT = 3
 def rows(rng, size): return rng.random(size)
 def fine(sample, r): return 42
-def one(sample): return 0
 def needs_k(sample, r, k): return k
 def has_k(sample, r, *, k=1): return 1
 def has_x(sample, r, *, x=1): return x

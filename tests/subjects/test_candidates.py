@@ -56,7 +56,6 @@ def lib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("lib_of_ours.py::learn_mean", "has two colons: write lib_of_ours.py:learn_mean"),
         ("lib_of_ours.py::Mine::fit", "has two colons: write lib_of_ours.py:Mine"),
         ("nowhere.at.all", "'nowhere.at.all' is not a registered subject: write module:function"),
-        ("lib_of_ours.py:fit", "fit(X, y) takes no (sample, r): write a line below it, "),
     ],
 )
 def test_a_target_that_names_nothing_is_told_what_to_write(target: str, words: str, lib: Path) -> None:
@@ -68,10 +67,7 @@ def test_randomness_by_another_name_or_with_a_default_is_taken() -> None:
     def seed(sample: Any, seed: int = 0) -> int:
         return seed
 
-    def unnamed(sample: Any, y: int) -> int:  # by its annotation it is what r may be
-        return y
-
-    assert load_subject(seed).randomness == load_subject(unnamed).randomness == "int"
+    assert load_subject(seed).randomness == "int"
 
 
 def test_a_module_without_subjects_says_what_it_has(lib: Path, command: Command) -> None:

@@ -53,61 +53,7 @@ def refusal(call: Callable[[], Any], kind: type[BaseException] = UsageError) -> 
     return str(refused.value)
 
 
-# signatures
-
-LEARNERS: dict[str, bool] = {
-    "lambda sample, r: 1": True,
-    "lambda sample, r=None: 1": True,
-    "lambda sample, seed=3: 1": True,
-    "lambda sample, width=3: 1": False,
-    "lambda X, y: 1": False,
-    "lambda X, labels: 1": False,
-    "lambda rng, X: 1": False,
-    "lambda seed, X: 1": False,
-    "lambda random_state, X: 1": False,
-    "lambda rng, r: 1": True,
-    "lambda X, my_rng: 1": True,
-    "lambda X, other: 1": True,
-    "lambda X: 1": False,
-    "lambda: 1": False,
-    "lambda *args: 1": True,
-    "lambda X, *args: 1": True,
-    "lambda **kwargs: 1": False,
-    "lambda X, *, r: 1": False,
-}
-
-
-@pytest.mark.parametrize(("code", "is_one"), LEARNERS.items())
-def test_which_functions_take_a_sample_and_r(code: str, is_one: bool) -> None:
-    assert signature.takes_sample_and_r(eval(code)) == is_one  # noqa: S307 - the test's own constants
-
-
-def labels_by_annotation(X: Any, y: np.random.Generator) -> int:
-    return 1
-
-
-def test_an_annotation_makes_any_name_randomness() -> None:
-    assert signature.takes_sample_and_r(labels_by_annotation)
-    assert not signature.takes_sample_and_r(dict)
-
-
-def test_parameters_and_defaults_of_a_signature() -> None:
-    def learner(a: Any, b: Any, c: Any, /, d: int = 4, *rest: Any, e: Any, f: int = 6, private: Any) -> None: ...
-
-    found = signature.check_signature(learner, "it", {"c": 1, "e": 2})
-    assert found == ({"d": 4, "f": 6, "c": 1, "e": 2}, ["a", "b"])
-    assert refusal(lambda: signature.check_signature(learner, "it", {})) == (
-        "it needs a value for c, e: --param c=VALUE"
-    )
-    assert refusal(lambda: signature.check_signature(plain, "it", {"kk": 1})) == (
-        "it has no parameter 'kk' (did you mean k?): it has k"
-    )
-    assert refusal(lambda: signature.check_signature(lambda s, r: 1, "it", {"k": 1})) == (
-        "it has no parameter 'k': it has none"
-    )
-    assert signature.check_signature(lambda *a, **k: 1, "it", {"k": 1}) == ({"k": 1}, ["", ""])
-    assert signature.check_signature(lambda s, *a, **k: 1, "it", {}) == ({}, ["s", ""])
-    assert signature.check_signature(min, "it", {"k": 1}) == ({"k": 1}, ["", ""])
+# signatures; tests/subjects/test_roles.py has how functions are called
 
 
 class Callable_:
@@ -168,36 +114,6 @@ def test_what_can_be_called_is_a_function() -> None:
         assert said.endswith(f"to make one trains nothing; {TRAIN}, and audit that")
     said = refusal(lambda: signature.checked_function(Steps.method, "m:Steps.method"))
     assert "audit a function of (sample, r) that makes the object" in said
-
-
-@pytest.mark.parametrize(
-    ("code", "cure"),
-    [
-        ("def f(X, y): pass", "write a line below it, def audited(sample, r): return f(*sample), and audit"),
-        ("def f(X, y, seed): pass", "return f(*sample, seed=int(r.integers(2**32))), and audit"),
-        ("def f(X, y, rng): pass", "return f(*sample, rng=r), and audit"),
-        (
-            "def f(X, y, w): pass",
-            "def audited(sample, r, w): return f(*sample, w=w), and audit x.py:audited --param w=",
-        ),
-        ("def f(seed, X, y): pass", "return f(X=sample[0], y=sample[1], seed=int(r.integers(2**32))), and audit"),
-        (
-            "def f(df): pass",
-            "write def f(sample, r), or a line below it, def audited(sample, r): return f(sample), and",
-        ),
-        ("def f(seed, df): pass", "return f(df=sample, seed=int(r.integers(2**32))), and audit"),
-        ("def f(*, data, r): pass", "return f(data=sample, r=r), and audit"),
-        ("def f(rng, size): pass", "it is a source; give it as --source"),
-        ("def f(): pass", "it has no parameter for the data; write def f(sample, r), which learns from its sample"),
-        ("def f(X, depth=3): pass", "def audited(sample, r): return f(sample), and audit"),
-    ],
-)
-def test_the_line_that_makes_a_learner_of_a_function(code: str, cure: str) -> None:
-    space = defined(code)
-    said = refusal(lambda: signature.check_signature(space["f"], "x.py:f", {}))
-    assert said.startswith("x.py:f(")
-    assert " takes no (sample, r): " in said
-    assert cure in said
 
 
 # declarations and parameters

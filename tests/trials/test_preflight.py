@@ -165,7 +165,7 @@ def test_r_is_what_the_subject_asks_for(check: Check, name: str, options: tuple[
 def test_an_unknown_kind_of_r_lists_the_kinds(check: Check) -> None:
     code, said = check("fine", "--randomness", "Randm")
     assert code == 2
-    assert "must be one of Generator, int, RandomState, Random (did you mean Random?)" in said
+    assert "must be one of Generator, int, RandomState, Random, torch, jax, none (did you mean Random?)" in said
 
 
 # From Python: parameters that no command line can spell.

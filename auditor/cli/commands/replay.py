@@ -248,10 +248,11 @@ def check_named(record: Record) -> None:
 def check_learner(subject: Subject) -> None:
     """Refuse what is no A(sample, r), whatever it calls the two, and has no fit; and parameters that get around it."""
     from auditor.subjects.estimators import Fit
+    from auditor.subjects.roles import Called
 
     fn, what = subject.fn, "a learner A(sample, r)"
     _refuse_library(fn.estimator if isinstance(fn, Fit) else fn, subject.name, what)
-    if not isinstance(fn, Fit) and not _takes_two(fn):
+    if not isinstance(fn, (Fit, Called)) and not _takes_two(fn):
         raise UsageError(f"the record names {subject.name}, which has not the parameters of {what}: not run")
     for name, value in subject.params.items():
         if callable(value):

@@ -367,6 +367,10 @@ def why_without_keys(subject: Subject) -> str | None:
         return "an estimator gets integers for its random_state, and its generators are its own"
     if program_in(subject.fn):
         return "a program gets an integer for its {seed}, and its generators are its own"
+    if subject.randomness == "none":
+        return "it takes no r"
     if subject.randomness == "int":
         return "r is an int, and the generator that the learner makes of it is its own"
+    if subject.randomness in ("torch", "jax"):
+        return f"r belongs to {subject.randomness}, whose draws leave no trace"
     return None
