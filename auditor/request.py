@@ -111,7 +111,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     probe: Annotated[
         int | str | None,
         option(
-            "Points at which predictions are compared, a number or a file (default: 1000 from the source).",
+            "Points at which predictions are compared, a number or a file (default: the distinct rows of a data set, "
+            "1000 at most; 1000 rows from any other source).",
             "N|FILE",
             basic=False,
         ),

@@ -48,7 +48,8 @@ def audit(subject: Learner, source: object = None, **keywords: Unpack[AuditKeywo
       an estimator; else all of it).
     - `atol`: Two numbers that differ by at most this count as the same (default: 0).
     - `rtol`: Two numbers that differ by at most this share of the larger one count as the same (default: 0).
-    - `probe`: Points at which predictions are compared, a number or a file (default: 1000 from the source).
+    - `probe`: Points at which predictions are compared, a number or a file (default: the distinct rows of a data set,
+      1000 at most; 1000 rows from any other source).
     - `resample`: How samples are drawn from a data set: bootstrap, split or subsample for independent rows; blocks or
       blocks(20) for a time series; groups(column) for rows that belong together; strata or strata(column) to keep the
       shares of classes (default: bootstrap).

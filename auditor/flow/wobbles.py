@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from auditor.values import Elements, Gap
+from auditor.values import Elements, Gap, by_number
 
 WATCHED = 500  # pairs of a cell that are looked at element by element: the first
 ELEMENTS = 10  # that a record names
@@ -66,14 +67,17 @@ class _Tally(msgspec.Struct):
     values: Counter[str] = msgspec.field(default_factory=Counter)
 
 
-def wobbles(payloads: Iterable[Any], pairs: int) -> Wobbles | None:
-    """Return the accounts of pairs added up; `pairs` is how many there were in all. None where there are none."""
+def wobbles(payloads: Iterable[Any], pairs: int, numbers: Sequence[int] | None = None) -> Wobbles | None:
+    """Return the accounts of pairs added up; `pairs` is how many there were in all. None where there are none.
+
+    `numbers` are those of the probe's rows in their data set, by which elements are then called.
+    """
     accounts = [msgspec.convert(one, Elements) for one in payloads]
     if not accounts:
         return None
     differing = [one for one in accounts if one.count]
     chosen = _is_choice(accounts)
-    counted = _choices(accounts) if chosen else _elements(differing)
+    counted = _choices(accounts) if chosen else _elements(differing, numbers)
     unsteady = {name: tally for name, tally in counted.items() if tally.pairs}
     top = sorted(unsteady, key=lambda name: (-unsteady[name].pairs, _order(name)))[:ELEMENTS]
     shapes = {tuple(one.shape) for one in accounts}
@@ -94,11 +98,11 @@ def wobbles(payloads: Iterable[Any], pairs: int) -> Wobbles | None:
     )
 
 
-def pairs_by_element(payloads: Iterable[Any]) -> dict[str, int]:
+def pairs_by_element(payloads: Iterable[Any], numbers: Sequence[int] | None = None) -> dict[str, int]:
     """Return in how many pairs each element differs, for all that were listed and not for the worst alone."""
     accounts = [msgspec.convert(one, Elements) for one in payloads]
     is_choice = accounts and _is_choice(accounts)
-    counted = _choices(accounts) if is_choice else _elements([one for one in accounts if one.count])
+    counted = _choices(accounts) if is_choice else _elements([one for one in accounts if one.count], numbers)
     return {name: tally.pairs for name, tally in counted.items()}
 
 
@@ -130,14 +134,14 @@ def _choices(accounts: Sequence[Elements]) -> dict[str, _Tally]:
     return counted
 
 
-def _elements(differing: Sequence[Elements]) -> dict[str, _Tally]:
+def _elements(differing: Sequence[Elements], numbers: Sequence[int] | None) -> dict[str, _Tally]:
     counted: dict[str, _Tally] = {}
     for one in differing:
-        names = _positions(one) if one.bits else [place.path for place in one.places]
-        for name in names:
-            counted.setdefault(name, _Tally()).pairs += 1
+        named = partial(by_number, numbers=numbers) if numbers and one.shape[:1] == [len(numbers)] else str
+        for path in _positions(one) if one.bits else [place.path for place in one.places]:
+            counted.setdefault(named(path), _Tally()).pairs += 1
         for place in one.places:
-            tally = counted.setdefault(place.path, _Tally())
+            tally = counted.setdefault(named(place.path), _Tally())
             tally.values.update((place.left, place.right))
             if place.gap is not None:
                 tally.gaps.append(place.gap)

@@ -177,7 +177,7 @@ class PairsInquiry(OneCell):
             rho=rho,
             accuracy=accuracy,
             examples=self.examples,
-            wobbles=wobbles(self.elements, self.tally.pairs),
+            wobbles=wobbles(self.elements, self.tally.pairs, self.bench.view.numbers if self.bench else None),
         )
 
     def _rho_measure(self, rho: Interval) -> Measure:

@@ -538,7 +538,7 @@ def _many_elements(record: Record, wobbles: Wobbles, most: int) -> Iterator[str]
     of = "" if wobbles.size is None or every else f" of {wobbles.size:,}"
     which = f"{'all ' if every else '' if wobbles.whole else 'at least '}{wobbles.unsteady:,}{of} {noun}s"
     labels = any(one.values for one in wobbles.elements)
-    verb, by = "flip" if labels and noun == "probe row" else "differ", "" if labels else _by(wobbles.gap)
+    verb, by = "flip" if labels and noun.endswith("row") else "differ", "" if labels else _by(wobbles.gap)
     if wobbles.always == wobbles.unsteady and wobbles.whole:
         yield f"{which} always {verb}{by}"
         return
@@ -591,7 +591,9 @@ def _values(one: Element) -> str:
 def _noun(record: Record, wobbles: Wobbles) -> str:
     if wobbles.kind == "choice":
         return "feature" if _CHOOSES.search(record.view) else "element"
-    return "probe row" if record.view.startswith("predict") else "element"
+    if not record.view.startswith("predict"):
+        return "element"
+    return "row" if record.resample and not isinstance(record.probe, str) else "probe row"
 
 
 def _element_name(record: Record, wobbles: Wobbles, one: Element) -> str:

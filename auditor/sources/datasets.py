@@ -12,7 +12,7 @@ from numpy.random import Generator
 
 from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError, suggestion
 from auditor.files import read_bytes
-from auditor.sources.frames import columns_of, kind_of, library_of, rows_in, settled, take, without_column
+from auditor.sources.frames import columns_of, kind_of, library_of, row_names, rows_in, settled, take, without_column
 from auditor.sources.law import LARGEST, Law, Query
 from auditor.sources.resampling import Blocks, Groups, Resampling, make_resampling, with_ids
 from auditor.sources.series import why_series
@@ -20,6 +20,7 @@ from auditor.sources.tables import FRAMES, installed_frame, read_csv, read_frame
 
 TABLES = (".csv", ".parquet")
 SUFFIXES = (*TABLES, ".npz")
+_LOOKS = 100  # times as many rows as are wanted that are looked at for distinct ones
 KINDS = (*FRAMES, "numpy")  # what the rows of a file can become
 SHIFTS = ("mixture", "contaminate", "flip_labels", "duplicate", "drop_group", "class_weights")  # sources made of others
 
@@ -73,6 +74,21 @@ class Dataset:
         if isinstance(self.rows, tuple):
             return tuple(take(part, chosen) for part in self.rows)
         return take(self.rows, chosen)
+
+    def distinct(self, rng: Generator, most: int) -> Any:
+        """Return the numbers of rows whose features differ, in their order: all of them, or `most` random ones.
+
+        Of a very large file with few distinct rows, only a random part is looked at.
+        """
+        x = self.rows[0] if isinstance(self.rows, tuple) else self.rows
+        order = np.arange(self.count) if self.count <= most else rng.permutation(self.count)
+        found: dict[object, int] = {}
+        for start in range(0, min(self.count, _LOOKS * most), most):
+            places = order[start : start + most]
+            for place, name in zip(places.tolist(), row_names(take(x, places)), strict=True):
+                if len(found) < most:
+                    found.setdefault(name, place)
+        return np.array(sorted(found.values()))
 
     def check_size(self, size: int) -> None:
         self.way.check_size(size)

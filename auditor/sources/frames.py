@@ -143,6 +143,20 @@ def columns_of(data: Any) -> tuple[str, ...]:
     return tuple(map(str, names))
 
 
+def row_names(data: Any) -> list[object]:
+    """Return something hashable for each row of a table or an array, which equal rows have in common."""
+    library = library_of(data)
+    if library == "scipy":
+        data = data.toarray()
+    elif library and columns_of(data):
+        columns = [column_at(data, place).tolist() for place in range(len(columns_of(data)))]
+        return [repr(row) for row in zip(*columns, strict=True)]
+    array = np.asarray(data)
+    if array.dtype.kind == "O":
+        return [repr(row) for row in array.tolist()]
+    return [row.tobytes() for row in array]
+
+
 def column_at(data: Any, place: int) -> Any:
     """Return a column of a table or of a matrix, by its number, as an array."""
     if isinstance(data, dict):

@@ -11,6 +11,7 @@ from numbers import Real
 from typing import Any
 
 import msgspec
+import numpy as np
 from msgspec.structs import replace
 
 from auditor.errors import BadValue, NotComparable, UnknownTruth, UsageError, check_count
@@ -262,11 +263,28 @@ def _draw_first(bench: Bench, probe: Any) -> Bench:
         check_size(bench.source, bench.size, from_key(bench.keys.probe), can_count=can_count)
     if probe is None:
         return bench
-    return replace(bench, view=bench.view.on_probe(make_probe(probe, bench.source, bench.keys)))
+    numbers = probe_rows(probe, bench.source, bench.keys)
+    return replace(bench, view=bench.view.on_probe(make_probe(probe, bench.source, bench.keys), numbers))
 
 
 def make_probe(given: Any, source: Source, keys: PairKeys) -> Any:
-    """Return the points that predictions are compared on: a file's, or drawn once from the source with a key of their
-    own."""
-    rows = source.draw(from_key(keys.probe.child("points")), given) if isinstance(given, int) else given
+    """Return the points that predictions are compared on: a file's, or rows of the source."""
+    rows = source_points(given, source, keys) if isinstance(given, int) else given
     return as_matrix(rows[0] if isinstance(rows, tuple) else rows)
+
+
+def source_points(count: int, source: Source, keys: PairKeys) -> Any:
+    """Return rows of the source that predictions are compared on, with labels where it has any: of a data set its own
+    distinct rows, each once and at most `count`; of any other source `count` rows, drawn once with a key of their own.
+    """
+    numbers = probe_rows(count, source, keys)
+    if numbers is not None and isinstance(source, Dataset):
+        return source.take(np.array(numbers))
+    return source.draw(from_key(keys.probe.child("points")), count)
+
+
+def probe_rows(given: Any, source: Source, keys: PairKeys) -> tuple[int, ...] | None:
+    """Return the numbers of the rows of a data set that predictions are compared on; None where they are others."""
+    if not isinstance(given, int) or not isinstance(source, Dataset):
+        return None
+    return tuple(source.distinct(from_key(keys.probe.child("points")), given).tolist())

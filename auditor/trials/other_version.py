@@ -26,7 +26,7 @@ from msgspec.structs import replace
 from auditor.errors import AuditorError, SubjectError, UsageError, in_words, is_interrupt
 from auditor.process.parent import exit_words
 from auditor.sources.written import names_in
-from auditor.trials.cell import make_probe
+from auditor.trials.cell import make_probe, probe_rows
 from auditor.trials.second_server import receive, send
 from auditor.trials.trial import RUNS, Bench, RunFailed, Trial
 from auditor.values import Difference
@@ -217,8 +217,10 @@ def _packed(version: Version, bench: Bench) -> bytes:
 
     view = bench.view
     points = make_probe(version.probe, bench.source, bench.keys) if view.needs_probe else None
+    numbers = probe_rows(version.probe, bench.source, bench.keys) if view.needs_probe else None
     head = {
         "version": replace(version, probe=points),
+        "numbers": numbers,  # of the probe's rows
         "size": bench.size,
         "keys": bench.keys,
         "names": names_in(bench.source),  # that a program's columns have

@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import Any
 
 import msgspec
+import numpy as np
 from msgspec.structs import replace
 
 from auditor.errors import AuditorError, SampleError, SubjectError, is_interrupt
@@ -24,7 +25,7 @@ from auditor.subjects.programs import ProgramFailed
 from auditor.subjects.subject import Subject
 from auditor.subjects.views import OUTPUT, View
 from auditor.subjects.views.partition import matched
-from auditor.values import Difference, Tolerance, compare, describe, first_difference, settle
+from auditor.values import Difference, Tolerance, by_number, compare, describe, first_difference, settle
 
 
 class PairKeys:
@@ -195,7 +196,10 @@ class Bench(msgspec.Struct, frozen=True):
 
     def difference(self, first: Any, second: Any) -> Difference | None:
         """Return where what counts of two outputs first differs, by more than the tolerance; None if nowhere."""
-        return first_difference(first, second, self.within)
+        found, numbers = first_difference(first, second, self.within), self.view.numbers
+        if found is None or numbers is None or not isinstance(first, np.ndarray) or first.shape[:1] != (len(numbers),):
+            return found
+        return replace(found, path=by_number(found.path, numbers))
 
     def settled(self, output: Any) -> Any:
         """Return a copy of what counts of an output, which no later run can change."""

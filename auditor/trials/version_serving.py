@@ -101,7 +101,7 @@ def _settle(unpack: Any, packed: bytes) -> Bench:
         head["keys"],
         counted=head["counted"],
         judges=False,
-        view=view if version.probe is None else view.on_probe(version.probe),
+        view=view if version.probe is None else view.on_probe(version.probe, head["numbers"]),
         shares_private=head["shares_private"],
         within=head["within"],
     )

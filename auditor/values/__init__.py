@@ -16,7 +16,7 @@ from auditor.values.differences import (
     make_tolerance,
     same,
 )
-from auditor.values.elements import LISTED, Elements, Gap, compare, gap_of, side_by_side
+from auditor.values.elements import LISTED, Elements, Gap, by_number, compare, gap_of, side_by_side
 from auditor.values.node import Item, Node, Step
 from auditor.values.walk import (
     Settled,
@@ -49,6 +49,7 @@ __all__ = [
     "array_attributes",
     "as_it_was",
     "base_value",
+    "by_number",
     "compare",
     "describe",
     "differences",

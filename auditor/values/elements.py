@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
@@ -31,6 +32,7 @@ _LARGE = 1 << 20  # bytes of an array that is not hashed
 _DIGEST = 16  # digits of an output's name
 _LONG = 10_000  # elements of a container that is not hashed
 _NEARLY = 0.9  # the share of rows that labels under other names agree on
+_POSITION = re.compile(r"(\w*\[)(\d+)")
 _BY_CLASS: dict[type, str] = {list: "list", tuple: "tuple", dict: "dict", set: "set", frozenset: "set"}
 
 Gap = int | float | None
@@ -84,6 +86,12 @@ def compare(
         _list(found, left, right if matched is None else matched, within)
         found.renamed = _is_renamed(left, right)
     return found
+
+
+def by_number(path: str, numbers: Sequence[int]) -> str:
+    """Return the path of an element with the number of its row in place of its position: output[3] as output[17]."""
+    found = _POSITION.match(path)
+    return f"{found[1]}{numbers[int(found[2])]}{path[found.end() :]}" if found else path
 
 
 def _scalars(left: object, right: object, *, differs: bool) -> Elements:

@@ -98,6 +98,12 @@ class Comparing(CountsCells):
     def settings(self) -> dict[str, Any]:
         return {"margin": self.margin, "old": self.versions.identity}
 
+    @property
+    def numbers(self) -> Sequence[int] | None:
+        """Those of the probe's rows in their data set."""
+        bench = self.counted[NEW].bench
+        return bench.view.numbers if bench else None
+
     def next(self) -> Sequence[Work]:
         done = self.counts.pairs
         if self.is_over or done >= self.plan.budget:
@@ -206,12 +212,12 @@ class Comparing(CountsCells):
             rho=new.rho,
             examples=self.examples,
             findings=[*self._findings()],
-            wobbles=wobbles(self.elements[NEW], new.pairs),
+            wobbles=wobbles(self.elements[NEW], new.pairs, self.numbers),
         )
 
     def _compared_elements(self) -> list[ComparedElement]:
         """Return the elements whose counts of pairs changed most."""
-        old, new = (pairs_by_element(self.elements[cell]) for cell in (OLD, NEW))
+        old, new = (pairs_by_element(self.elements[cell], self.numbers) for cell in (OLD, NEW))
         rows = [ComparedElement(name=name, old=old.get(name, 0), new=new.get(name, 0)) for name in {**old, **new}]
         moved = [row for row in rows if row.old != row.new]
         return sorted(moved, key=lambda row: (-abs(row.new - row.old), row.name))[:_ELEMENTS]

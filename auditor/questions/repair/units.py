@@ -25,7 +25,7 @@ from auditor.subjects.churn import has_rows, points_of
 from auditor.subjects.subject import Subject
 from auditor.subjects.views import OUTPUT
 from auditor.trials.causes.keyed_sites import first_draw_apart
-from auditor.trials.cell import PROBE
+from auditor.trials.cell import PROBE, source_points
 from auditor.trials.trial import NONE_FELL, Bench, NoOutput, Trial, judge, share_apart, timed_run
 from auditor.values import describe, same, settle
 
@@ -256,7 +256,7 @@ def _churn(bench: Bench, first: Any, second: Any) -> float:
 
 def labelled_points(bench: Bench) -> tuple[Any, Any]:
     """Return as many points as predictions are compared on, with their labels."""
-    x, y = bench.source.draw(from_key(bench.keys.probe.child("points")), PROBE)
+    x, y = source_points(PROBE, bench.source, bench.keys)
     return as_matrix(x), np.asarray(y)
 
 

@@ -96,6 +96,7 @@ class View(msgspec.Struct, frozen=True):
     chain: Sequence[Link] = ()
     needs_probe: bool = False
     rows: int | None = None  # of the probe, if the result may have a row for each of its points
+    numbers: tuple[int, ...] | None = None  # of these rows in the data set that they are from
 
     @property
     def may_have_rows(self) -> bool:
@@ -123,11 +124,14 @@ class View(msgspec.Struct, frozen=True):
         """The links that are functions of the user's own."""
         return [link.fn for link in self.chain if link.fn]
 
-    def on_probe(self, probe: Any) -> View:
-        """Return the same view with this probe set. It is copied, once here and once for each use of it."""
+    def on_probe(self, probe: Any, numbers: tuple[int, ...] | None = None) -> View:
+        """Return the same view with this probe set, whose rows have these numbers in a data set.
+
+        The probe is copied, once here and once for each use of it.
+        """
         own = copy.deepcopy(probe)
         rows = _rows(own) if self.may_have_rows else None
-        return replace(self, see=lambda output: _through(self.chain, output, own), rows=rows)
+        return replace(self, see=lambda output: _through(self.chain, output, own), rows=rows, numbers=numbers)
 
 
 def _rows(probe: Any) -> int | None:
