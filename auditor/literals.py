@@ -39,7 +39,7 @@ def is_text(text: str) -> bool:
 
 
 def read_literal(text: str) -> Any:
-    _check_depth(text)
+    check_depth(text)
     try:
         return ast.literal_eval(text)
     except _REFUSALS as error:
@@ -48,7 +48,7 @@ def read_literal(text: str) -> Any:
 
 def read_call(text: str) -> tuple[str, list[Any], dict[str, Any]]:
     """Return the name, the arguments and the keywords of `name` or `name(literals, key=literal)`."""
-    _check_depth(text)
+    check_depth(text)
     try:
         return _parts(ast.parse(text, mode="eval").body, len(text.rstrip().encode()))
     except _REFUSALS as error:
@@ -67,7 +67,7 @@ def _parts(node: ast.expr, length: int) -> tuple[str, list[Any], dict[str, Any]]
     return call.func.id, [ast.literal_eval(arg) for arg in call.args], keywords
 
 
-def _check_depth(text: str) -> None:
+def check_depth(text: str) -> None:
     """TooDeep if brackets outside of strings are nested too deeply, or too many signs are in a row."""
     depth = signs = 0
     for sign in _STRING.sub("", text) if len(text) > _DEPTH else "":

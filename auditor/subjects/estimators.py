@@ -10,7 +10,8 @@ import contextlib
 import copy
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -140,11 +141,30 @@ def check_params(estimator: Any, shown: str, given: Mapping[str, Any]) -> dict[s
     if inspect.isclass(estimator):
         missing = [name for name, one in signature_of(estimator).items() if is_required(one) and name not in given]
         if missing:
-            raise UsageError(f"{shown} needs a value for {', '.join(missing)}: audit an instance of it, file.py:name")
+            raise UsageError(f"{shown} needs a value for {', '.join(missing)}: {_values_for(missing)}")
     else:
         _check_copy(estimator, shown, given)
     plain = {name: value for name, value in known.items() if isinstance(value, (bool, int, float, str, type(None)))}
     return {**plain, **given}
+
+
+EXAMPLES = {  # of parameters that scikit-learn's own classes need
+    "estimator": "sklearn.tree:DecisionTreeClassifier()",
+    "estimators": "[('tree', sklearn.tree:DecisionTreeClassifier()), ('bayes', sklearn.naive_bayes:GaussianNB())]",
+    "steps": "[('scale', sklearn.preprocessing:StandardScaler()), ('svm', sklearn.svm:SVC())]",
+    "transformer_list": "[('scale', sklearn.preprocessing:StandardScaler()), ('pca', sklearn.decomposition:PCA())]",
+    "transformers": "[('scale', sklearn.preprocessing:StandardScaler(), [0, 1])]",
+    "param_grid": "{'max_depth': [1, 2, 3]}",
+    "param_distributions": "{'max_depth': [1, 2, 3]}",
+}
+
+
+def _values_for(missing: Sequence[str]) -> str:
+    """Return the options that give an estimator what it needs, with an example where one is known."""
+    known = [f"{name}={EXAMPLES[name]}" for name in missing if name in EXAMPLES]
+    if len(known) < len(missing):
+        return f"give --param {missing[0]}=VALUE, or audit an instance of it, file.py:name"
+    return f"for example {' '.join(f'--param {shlex.quote(one)}' for one in known)}"
 
 
 def _check_param(estimator: Any, shown: str, name: str, known: Mapping[str, Any]) -> None:

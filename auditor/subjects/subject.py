@@ -33,6 +33,7 @@ from auditor.sources.written import Names
 from auditor.subjects.candidates import settled_target
 from auditor.subjects.estimators import Fit, check_params, default_view, is_estimator
 from auditor.subjects.finishing import Composed, Finishing, check_steps, find_finishing
+from auditor.subjects.objects import has_object, object_text, read_object
 from auditor.subjects.programs import Program, program_in, read_program, with_names
 from auditor.subjects.roles import as_learner, check_signature
 from auditor.subjects.signature import PRIVATE, checked_function
@@ -379,7 +380,10 @@ def _hint(fn: Callable[..., Any], name: str, note: object) -> object:
 
 
 def parse_param(text: str, annotation: object = None) -> Any:
-    """Return the value of a parameter typed as text: a Python literal, `module:fn` for a Callable, or the text."""
+    """Return the value of a parameter typed as text: a Python literal, `module:fn` for a Callable, `module:Class()`,
+    alone or in a list, or the text."""
+    if ":" in text and "(" in text and has_object(text):
+        return read_object(text)
     if ":" in text and _is_callable_type(annotation):
         return find_object(text)
     return literal_or_text(text)
@@ -394,6 +398,8 @@ def param_text(value: object) -> str:
     """Return what to type after --param NAME= to get this value back."""
     if isinstance(value, str):
         return value if value.isprintable() and is_text(value) else repr(value)
+    if made := object_text(value):
+        return made
     if callable(value):
         return importable_name(value) or without_address(text_of(value))
     if isinstance(value, float) and value in (float("inf"), float("-inf")):
@@ -403,7 +409,7 @@ def param_text(value: object) -> str:
 
 def has_text(value: object) -> bool:
     """True if typing `param_text(value)` gives this value again in another process."""
-    if callable(value):
+    if callable(value) and object_text(value) is None:
         return importable_name(value) is not None
     try:
         return same(parse_param(param_text(value)), value)

@@ -515,7 +515,7 @@ def test_at_most_twenty_parameters_are_listed() -> None:
     assert said == f"it has no parameter 'zz': it has {', '.join(names[:20])} and 2 more"
     space = defined("class Asks:\n def __init__(self, a, b, c=1): pass\n def fit(self, X): pass")
     assert refusal(lambda: estimators.check_params(space["Asks"], "it", {"b": 1})) == (
-        "it needs a value for a: audit an instance of it, file.py:name"
+        "it needs a value for a: give --param a=VALUE, or audit an instance of it, file.py:name"
     )
     assert estimators.check_params(space["Asks"], "it", {"a": 1, "b": [2]}) == {"c": 1, "a": 1, "b": [2]}
     assert estimators.check_params(Ends(depth=9), "it", {}) == {"depth": 9, "random_state": None, "inner": None}

@@ -118,7 +118,7 @@ def test_an_instance_a_pipeline_and_a_class_with_parameters() -> None:
         audit(LogisticRegression, IRIS, params={"c": 1})
     with pytest.raises(UsageError, match="random_state comes from r in an audit; leave it out"):
         audit(LogisticRegression, IRIS, params={"random_state": 7})
-    with pytest.raises(UsageError, match="needs a value for estimator: audit an instance"):
+    with pytest.raises(UsageError, match="needs a value for estimator: for example --param"):
         audit("sklearn.feature_selection:SelectFromModel", IRIS)
 
 
