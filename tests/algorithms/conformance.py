@@ -332,7 +332,7 @@ r_quantile | step=inf | step=inf must be 0 or above
 r_quantile | step=-1.0 | step=-1.0 must be 0 or above: what rows are multiples of, e.g. 0 for continuous ones
 r_quantile | eps=1.0 | eps=1.0 must be above step=1: how far an answer may be away, e.g. 50
 r_quantile | eps=1.0 step=2.0 | eps=1.0 must be above step=2: how far an answer may be away, e.g. 100
-r_quantile | density=0.5 | density=0.5 must be in (0, 0.00204): the least one within eps of the quantile
+r_quantile | density=0.5 | density=0.5 must be in (0, 0.00204): the least one within eps of the quantile, which leaves room for a share 0.1 on either side, e.g. 0.00051
 r_quantile | density=0.0 | density=0.0 must be in (0,
 r_quantile | eps=4.0 | eps=4.0 must be above 4.741 at step=1 and rho=0.1: rows are too coarse
 r_single_heavy_hitter | rho=0.0 | rho=0.0 must be in (0, 1]: how often two values may differ, e.g. 0.1

@@ -74,6 +74,11 @@ def test_two_sequences_of_ucb_are_nearly_never_the_same() -> None:
     assert bandit_ucb(rows, from_key(root_key(0))) == (0, 1, 1, 1, 0, 2, 1, 1), "means 1 and 0, then 1/2, then 1/3"
 
 
+def test_arms_that_are_left_are_pulled_ten_times_as_often() -> None:
+    rows = Sample.of(np.tile([1, 1, 0, 0], (4 * PULLS, 1)))
+    assert drop_once(rows, lambda arm: LOW) == (0, PULLS, 1, PULLS, 2, PULLS, 3, PULLS, 0, 10 * PULLS, 1, 10 * PULLS)
+
+
 def test_a_quantile_of_a_hundred_bins_is_the_end_of_one() -> None:
     assert quantile_by_histogram(np.arange(1001) / 10, from_key(root_key(0))) == 91.0
 

@@ -86,6 +86,11 @@ def test_two_is_what_points_as_centres_lose() -> None:
     assert best_centres(points, weights, 1, R).tolist() == [[0.5, 0.0]]  # and what Lloyd's step gains
 
 
+def test_a_centre_that_no_point_is_nearest_to_stays_where_it_is() -> None:
+    points, centres = np.array([[1.0, 1.0], [2.0, 2.0]]), np.array([[1.0, 1.0], [10.0, 10.0]])
+    assert weighted_means.settled(points, np.array([1.0, 3.0]), centres).tolist() == [[1.75, 1.75], [10.0, 10.0]]
+
+
 def test_on_a_line_by_hand() -> None:
     x, w = np.array([0.9, 0.0, 0.1, 0.8]), np.array([1.0, 1.0, 3.0, 1.0])
     assert on_a_line(x, w, 2).tolist() == pytest.approx([0.075, 0.85])
