@@ -1223,3 +1223,29 @@ def test_seconds_are_given_to_the_watcher_and_to_the_row() -> None:
     assert 0 < seen[0] <= seen[-1]
     assert 0 < found.cells[0].seconds <= found.cost.seconds_total
     assert found.cost.seconds_in_subject == found.cells[0].seconds
+
+
+class Locked:
+    """A connection that is busy so many times, or that cannot be used at all."""
+
+    def __init__(self, times: int, why: str = "database is locked") -> None:
+        self.times, self.why, self.asked = times, why, 0
+
+    def execute(self, words: str) -> None:
+        self.asked += 1
+        if self.asked <= self.times:
+            raise sqlite3.OperationalError(self.why)
+
+
+def test_a_ledger_that_is_locked_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(1000))
+    monkeypatch.setattr(ledger_file, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(ledger_file, "sleep", lambda seconds: None)
+    monkeypatch.setattr(ledger_file, "_WAIT", 3.0)
+    busy: Any = Locked(3)
+    ledger_file._switch_to_wal(busy)
+    assert busy.asked == 4
+    for one, asked in ((Locked(99), 4), (Locked(99, "disk I/O error"), 1)):
+        with pytest.raises(sqlite3.OperationalError):
+            ledger_file._switch_to_wal(one)  # type: ignore[arg-type]
+        assert one.asked == asked, "the time is over, or waiting would not help"

@@ -169,3 +169,18 @@ def test_limits_of_the_difference_are_those_of_the_mean() -> None:
     assert -1 < low < (2 - 20) / 85 < high < 0
     assert difference_limits(VersionCounts(), 0.95) == (-1, 1)
     assert difference_limits(VersionCounts(new=1), 0.95)[1] == 1
+
+
+@pytest.mark.parametrize(
+    ("seen", "below_one", "above_zero"),
+    [
+        (Halves(), 0.0, 0.0),
+        (Halves(one=3), 0.0, math.inf),
+        (Halves(zero=3), math.inf, 0.0),
+        (Halves(half=1), math.inf, math.inf),
+        (Halves(zero=1, one=1), math.inf, math.inf),
+    ],
+)
+def test_a_mean_of_none_or_all_is_refuted_by_one_value(seen: Halves, below_one: float, above_zero: float) -> None:
+    assert [log_e_below(seen, p) for p in (1.0, 1.5)] == [below_one] * 2
+    assert [log_e_above(seen, p) for p in (0.0, -0.5)] == [above_zero] * 2
