@@ -13,12 +13,23 @@ from numpy.random import Generator
 from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError, suggestion
 from auditor.files import read_bytes
 from auditor.sources.frames import columns_of, kind_of, library_of, row_names, rows_in, settled, take, without_column
+from auditor.sources.items import as_rows, keys_of
 from auditor.sources.law import LARGEST, Law, Query
 from auditor.sources.resampling import Blocks, Groups, Resampling, make_resampling, with_ids
+from auditor.sources.sample import copied
 from auditor.sources.series import why_series
-from auditor.sources.tables import FRAMES, installed_frame, read_csv, read_frame, read_npz, read_parquet
+from auditor.sources.tables import (
+    FRAMES,
+    frame_of,
+    installed_frame,
+    read_csv,
+    read_frame,
+    read_json_lines,
+    read_npz,
+    read_parquet,
+)
 
-TABLES = (".csv", ".parquet")
+TABLES = (".csv", ".parquet", ".jsonl")
 SUFFIXES = (*TABLES, ".npz")
 _LOOKS = 100  # times as many rows as are wanted that are looked at for distinct ones
 KINDS = (*FRAMES, "numpy")  # what the rows of a file can become
@@ -72,8 +83,8 @@ class Dataset:
     def take(self, chosen: Any) -> Any:
         """Return these rows, by their numbers, in memory of their own."""
         if isinstance(self.rows, tuple):
-            return tuple(take(part, chosen) for part in self.rows)
-        return take(self.rows, chosen)
+            return tuple(_taken(part, chosen) for part in self.rows)
+        return _taken(self.rows, chosen)
 
     def distinct(self, rng: Generator, most: int) -> Any:
         """Return the numbers of rows whose features differ, in their order: all of them, or `most` random ones.
@@ -115,6 +126,8 @@ class Dataset:
 
     def _law(self) -> Law:
         """Return the law of the rows. The values of a table cannot be listed, but a query has a mean over them."""
+        if any(isinstance(part, list) for part in (self.rows if isinstance(self.rows, tuple) else (self.rows,))):
+            raise UnknownTruth(f"the values of {self.name} cannot be listed: its rows are a list, and not an array")
         if type(self.way) is not Resampling:
             raise UnknownTruth(f"samples by {self.resample} are not i.i.d. rows of a law: use --resample bootstrap")
         if not self._laws:  # one law object, which keeps the laws derived from it
@@ -131,15 +144,15 @@ def from_arrays(
     target: str = "",
 ) -> Dataset:
     """Return the data set of an array, a table or (X, y); UsageError for too few rows or missing values."""
-    parts = tuple(map(_part, data)) if isinstance(data, tuple) else (_part(data),)
-    lengths = [rows_in(part) if library_of(part) or part.ndim else 0 for part in parts]
+    parts = tuple(_part(one, is_first=i == 0) for i, one in enumerate(data if isinstance(data, tuple) else (data,)))
+    lengths = [rows_in(part) if library_of(part) or isinstance(part, list) or part.ndim else 0 for part in parts]
     shown = name or f"{lengths[0]:,} rows of data"
     if -1 in lengths:
         raise UsageError(f"source {name or 'of columns'}: its columns differ in length")
     if lengths[0] < 2 or len(set(lengths)) > 1:
         raise UsageError(f"source {shown}: a data set needs two rows or more and as many labels, and it has {lengths}")
     for part in parts:
-        if library_of(part) is None and _has_holes(part):
+        if isinstance(part, np.ndarray) and _has_holes(part):
             raise UsageError(f"source {shown} has missing values: drop or fill them first")
     rows = parts if isinstance(data, tuple) else parts[0]
     columns = columns or columns_of(parts[0])
@@ -151,8 +164,23 @@ def _features(columns: tuple[str, ...], target: str) -> tuple[str, ...]:
     return tuple(name for name in columns if name != target)
 
 
-def _part(data: Any) -> Any:
-    return settled(data) if library_of(data) else np.asarray(data)
+def _part(data: Any, *, is_first: bool) -> Any:
+    """Return a table as it is, and a list of texts or dicts as a list; everything else, and labels, as an array."""
+    if library_of(data):
+        return settled(data)
+    if is_first and isinstance(data, list) and any(isinstance(item, (dict, str)) for item in data):
+        return data
+    try:
+        return np.asarray(data)
+    except ValueError:  # rows of different lengths
+        if isinstance(data, list):
+            return data
+        raise
+
+
+def _taken(part: Any, chosen: Any) -> Any:
+    taken = take(part, chosen)
+    return [copied(item) for item in taken] if isinstance(part, list) else taken
 
 
 def _has_holes(part: Any) -> bool:
@@ -181,11 +209,13 @@ def check_kind(kind: str) -> str:
 
 
 def read_file(spec: str, resample: str, kind: str | None = None) -> Dataset:
-    """Read `path.csv`, `path.npz` or `path.parquet`, with `#column` for labels, as tables of `kind` or as arrays."""
+    """Read a csv, npz, parquet or jsonl file, with `#column` for labels, as tables of `kind` or as arrays."""
     place, _, target = spec.partition("#")
     if not is_file_spec(spec):
         raise UsageError(f"{spec!r} is no data file: its name must end in {', '.join(SUFFIXES)}")
     content = read_bytes(place, f"source {spec!r}")
+    if place.endswith(".jsonl"):
+        return _from_json_lines(spec, content, target, resample, kind)
     if kind in FRAMES and takes_kind(spec):
         return _from_table(read_frame(spec, content, Path(place).suffix, str(kind)), spec, target, resample)
     readers: dict[str, Callable[[str, bytes], dict[str, Any]]] = {
@@ -201,6 +231,36 @@ def read_file(spec: str, resample: str, kind: str | None = None) -> Dataset:
     _check_columns(spec, columns)
     x = features[0] if len(features) == 1 and features[0].ndim > 1 else _stacked(spec, features)
     return from_arrays((x, columns[target]) if target else x, spec, spec, resample, tuple(columns), target)
+
+
+def _from_json_lines(spec: str, content: bytes, target: str, resample: str, kind: str | None) -> Dataset:
+    """Return the rows of JSON lines: dicts, or what else a line has, or a table of dicts."""
+    rows = read_json_lines(spec, content)
+    if kind == "numpy":
+        raise UsageError(f"--as numpy: the rows of {spec} are no rows of numbers: leave it out, or say --as pandas")
+    columns = keys_of(rows)
+    if kind in FRAMES:
+        return _from_table(frame_of(spec, rows, str(kind)), spec, target, resample)
+    if not target:
+        return from_rows(rows, spec, spec, resample, columns)
+    if not columns:
+        raise UsageError(f"source {spec!r}: only dicts have a {target!r}, and not all lines are: leave #{target} out")
+    _check_target(spec, target, columns)
+    if without := next((number for number, row in enumerate(rows, 1) if target not in row), None):
+        raise UsageError(f"source {spec!r}: row {without} has no {target!r}: add it, or leave the row out")
+    x = [{name: value for name, value in row.items() if name != target} for row in rows]
+    return from_arrays((x, as_rows([row[target] for row in rows])), spec, spec, resample, columns, target)
+
+
+def from_rows(rows: Any, name: str | None, spec: str | None, resample: str, columns: tuple[str, ...] = ()) -> Dataset:
+    """Return the data set of rows that are a list, or an array that was made of one."""
+    if not isinstance(rows, list):
+        return from_arrays(rows, name, spec, resample, columns)
+    shown = name or f"{len(rows):,} rows of data"
+    if len(rows) < 2:
+        raise UsageError(f"source {shown}: a data set needs two rows or more, and it has {len(rows)}")
+    columns = columns or keys_of(rows)
+    return Dataset(shown, spec, rows, make_resampling(resample, rows, columns, ""), columns)
 
 
 def _from_table(table: Any, spec: str, target: str, resample: str) -> Dataset:

@@ -215,6 +215,9 @@ class Coin(Common):
         return float(np.sum(query(np.arange(2) + self._loc) * np.array([1 - p, p])))
 
 
+COMMON = tuple(_STANDARD)  # the names of distributions that need no scipy.stats
+
+
 def common_distribution(name: str, args: Sequence[Any], keywords: Mapping[str, Any]) -> Common | None:
     """Return the distribution if it is one of these, with plain numbers in range; None leaves the rest to scipy."""
     if name not in _STANDARD:

@@ -14,6 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from auditor.errors import NotComparable
+from auditor.sources.items import column_of, keys_of, size_of_list
+from auditor.values import fingerprint
+
 _CLASSES = {
     "pandas": ("DataFrame", "Series"),
     "polars": ("DataFrame", "Series"),
@@ -56,7 +60,9 @@ def settled(data: Any) -> Any:
 
 
 def take(data: Any, chosen: Any) -> Any:
-    """Return these rows of a table or an array, in memory of their own."""
+    """Return these rows of a table or an array, in memory of their own; of a list the items themselves."""
+    if isinstance(data, list):
+        return [data[place] for place in chosen]
     library = library_of(data)
     if library == "dict":
         return {name: take(column, chosen) for name, column in data.items()}
@@ -109,6 +115,8 @@ def memory_of(data: Any) -> int:
     if library == "scipy":
         parts = (getattr(data, name, None) for name in ("data", "indices", "indptr"))
         return sum(int(getattr(part, "nbytes", 0)) for part in parts)
+    if isinstance(data, list):
+        return size_of_list(data)
     return int(data.nbytes) if library or isinstance(data, np.ndarray) else 8
 
 
@@ -139,6 +147,8 @@ def kind_of(data: Any) -> str | None:
 
 def columns_of(data: Any) -> tuple[str, ...]:
     """Return the names of a table's columns; none where it has no columns."""
+    if isinstance(data, list):
+        return keys_of(data)
     names = data if isinstance(data, dict) else getattr(data, "column_names", getattr(data, "columns", ()))
     return tuple(map(str, names))
 
@@ -151,16 +161,27 @@ def row_names(data: Any) -> list[object]:
     elif library and columns_of(data):
         columns = [column_at(data, place).tolist() for place in range(len(columns_of(data)))]
         return [repr(row) for row in zip(*columns, strict=True)]
+    if isinstance(data, list):
+        return [_name_of_item(item) for item in data]
     array = np.asarray(data)
     if array.dtype.kind == "O":
         return [repr(row) for row in array.tolist()]
     return [row.tobytes() for row in array]
 
 
+def _name_of_item(item: object) -> object:
+    try:
+        return fingerprint(item)
+    except NotComparable:  # an object of the user's own, which equals itself alone
+        return id(item)
+
+
 def column_at(data: Any, place: int) -> Any:
     """Return a column of a table or of a matrix, by its number, as an array."""
     if isinstance(data, dict):
         return np.asarray([*data.values()][place])
+    if isinstance(data, list):
+        return column_of(data, columns_of(data)[place])
     if isinstance(data, np.ndarray):
         return data[:, place]
     library = library_of(data)
@@ -172,6 +193,8 @@ def column_at(data: Any, place: int) -> Any:
 def with_column_at(data: Any, place: int, values: Any) -> Any:
     """Return a table or a matrix, which may be changed, with these values in one column; categories stay categories."""
     library = library_of(data)
+    if isinstance(data, list):
+        return [{**row, columns_of(data)[place]: value} for row, value in zip(data, values.tolist(), strict=True)]
     if library is None:
         wide = data.astype(np.result_type(data, values)) if data.dtype.kind in "US" else data
         wide[:, place] = values

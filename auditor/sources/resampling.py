@@ -37,7 +37,7 @@ import numpy.typing as npt
 from numpy.random import Generator
 
 from auditor.errors import BadValue, UsageError, suggestion
-from auditor.sources.frames import column_at, columns_of, library_of, rows_in, with_column_at
+from auditor.sources.frames import column_at, columns_of, rows_in, with_column_at
 from auditor.sources.law import unique
 from auditor.sources.series import block_length, is_integrated, is_sorted, numbers_by_name
 from auditor.statistics.outward import at_most, percent
@@ -379,8 +379,8 @@ def find_column(text: str, name: str, rows: Any, names: tuple[str, ...], target:
     label = target or str(getattr(y, "name", None) or "the labels")
     if y is not None and (not name or name == label):
         return _complete(text, Column(label, None, np.asarray(y)))
-    known = columns_of(x) if library_of(x) else names
-    width = x.shape[1] if isinstance(x, np.ndarray) and x.ndim == 2 else len(known) if library_of(x) else 0
+    known = columns_of(x) or names
+    width = x.shape[1] if isinstance(x, np.ndarray) and x.ndim == 2 else len(columns_of(x))
     if len(known) != width:
         known = tuple(map(str, range(width)))
     if name not in known:

@@ -35,7 +35,7 @@ def columns_by_name(rows: Any, names: tuple[str, ...]) -> Iterator[tuple[str, An
     x, y = rows if isinstance(rows, tuple) else (rows, None)
     if library_of(x) == "scipy":
         x = x[:, :_COLUMNS].toarray()
-    if library_of(x) and columns_of(x):
+    if columns_of(x):
         yield from ((name, column_at(x, place)) for place, name in enumerate(columns_of(x)[:_COLUMNS]))
     elif not isinstance(x, list):
         table = np.asarray(x)
@@ -44,7 +44,7 @@ def columns_by_name(rows: Any, names: tuple[str, ...]) -> Iterator[tuple[str, An
         elif table.ndim == 2:
             named = names if len(names) == table.shape[1] else tuple(map(str, range(table.shape[1])))
             yield from ((name, table[:, place]) for place, name in enumerate(named[:_COLUMNS]))
-    if y is not None and np.asarray(y).ndim == 1:
+    if y is not None and not isinstance(y, list) and np.asarray(y).ndim == 1:
         yield "the labels", np.asarray(y)
 
 
@@ -86,7 +86,7 @@ def why_series(rows: Any, names: tuple[str, ...]) -> str:
             return f"the table has a sorted {type(index).__name__}"
         if index is not None and type(index).__name__ == "PeriodIndex" and is_sorted(index.asi8):
             return "the table has a sorted PeriodIndex"
-    looked_at = tuple(part if isinstance(part, list) else take(part, first) for part in parts)
+    looked_at = tuple(take(part, first) for part in parts)
     head = looked_at if isinstance(rows, tuple) else looked_at[0]
     for name, column in columns_by_name(head, names):
         if _is_of_times(name, column) and is_sorted(column):
@@ -137,7 +137,7 @@ def rows_in_parts(rows: Any) -> int:
 
 def _sorted_classes(rows: Any) -> Any:
     """Return the class of each row where rows are sorted by a few labels; else None."""
-    if not isinstance(rows, tuple) or np.asarray(rows[1]).ndim != 1:
+    if not isinstance(rows, tuple) or isinstance(rows[1], list) or np.asarray(rows[1]).ndim != 1:
         return None
     labels = np.asarray(rows[1])
     runs = np.concatenate([[0], np.cumsum(labels[1:] != labels[:-1])])

@@ -20,7 +20,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -40,9 +40,10 @@ from auditor.files import free_memory
 from auditor.literals import read_call
 from auditor.lookup import find_object, importable_name
 from auditor.process.foreign import call
-from auditor.sources.datasets import Dataset, from_arrays, is_file_spec, is_shift, read_file
-from auditor.sources.distribution import Distribution, common_distribution
+from auditor.sources.datasets import Dataset, from_arrays, from_rows, is_file_spec, is_shift, read_file
+from auditor.sources.distribution import COMMON, Distribution, common_distribution
 from auditor.sources.frames import kind_of, library_of, memory_of, own, rows_in
+from auditor.sources.items import has_items, is_row, read_items
 from auditor.sources.law import LARGEST, LISTED, Finite, Law, Query, pmf
 from auditor.sources.resampling import parse
 from auditor.sources.shifts import Mixture, Shifted, load_shift
@@ -199,8 +200,43 @@ def is_dataset(source: object) -> bool:
 
 
 def _is_rows(source: object) -> bool:
+    if isinstance(source, np.ndarray) or library_of(source) is not None:
+        return True
     is_pair = isinstance(source, tuple) and len(source) == 2
-    return is_pair or isinstance(source, np.ndarray) or library_of(source) is not None
+    is_ours = isinstance(source, (Distribution, Sampler, Finite, Shifted, Mixture)) or is_source(source)
+    return is_pair or (not is_ours and has_items(source))
+
+
+def as_sources(source: object) -> tuple[object, ...]:
+    """Return the sources that were given: those of a list, unless it is one data set, since nothing in it is a source.
+
+    A text is a source if it is written as one: a file, module:fn, or a distribution that there is. A list of texts that
+    are all nearly distributions has spelling mistakes.
+    """
+    if not isinstance(source, list):
+        return () if source is None else (source,)
+    if not source or not all(_is_plain_text(one) if isinstance(one, str) else is_row(one) for one in source):
+        return tuple(source)
+    is_misspelt = all(isinstance(one, str) and suggestion(one.partition("(")[0], _distributions()) for one in source)
+    return tuple(source) if is_misspelt else (source,)
+
+
+def _is_plain_text(text: str) -> bool:
+    if is_shift(text) or is_file_spec(text) or text.startswith("sklearn:"):
+        return False
+    place = text.strip().partition("(")[0]
+    if ":" in place and " " not in place:
+        return False
+    if not place.isidentifier() or (text.strip() != place and not text.strip().endswith(")")):
+        return True
+    return place not in (*LISTED, *COMMON) and place not in _distributions()
+
+
+@cache
+def _distributions() -> frozenset[str]:
+    import scipy.stats
+
+    return frozenset(key for key, value in vars(scipy.stats).items() if hasattr(value, "rvs") and callable(value))
 
 
 def _is_named(spec: str) -> bool:
@@ -213,21 +249,28 @@ def _is_place(spec: str) -> bool:
     return ":" in spec.partition("(")[0] and not is_shift(spec)
 
 
-def load_dataset(source: object, resample: str, kind: str | None = None) -> Dataset:
-    """Return the data set that a spec, an array or a table stands for.
+def load_dataset(source: object, resample: str, kind: str | None = None, memory: int | None = None) -> Dataset:
+    """Return the data set that a spec, an array, a table or anything with rows stands for.
 
-    `kind` says what the rows of a csv or parquet file become: tables of one library, or arrays.
+    `kind` says what the rows of a csv or parquet file become: tables of one library, or arrays. Rows that are read one
+    by one may take `memory` bytes.
     """
     parse(resample)
     if isinstance(source, Dataset):
         return source
     if not isinstance(source, str):
-        return from_arrays(source, resample=resample)
+        return _of_rows(source, None, resample, memory)
     if source.startswith("sklearn:"):
         return from_sklearn(source, *_parse_call(source.removeprefix("sklearn:")), resample)
     if not is_file_spec(source) and _is_named(source):
-        return from_arrays(find_object(source.strip()), source.strip(), source.strip(), resample)
+        return _of_rows(find_object(source.strip()), source.strip(), resample, memory)
     return read_file(source, resample, kind)
+
+
+def _of_rows(rows: Any, spec: str | None, resample: str, memory: int | None) -> Dataset:
+    if isinstance(rows, (tuple, np.ndarray)) or library_of(rows):
+        return from_arrays(rows, spec, spec, resample)
+    return from_rows(read_items(rows, spec or type(rows).__name__, memory), spec, spec, resample)
 
 
 def _from_spec(spec: str) -> Source:
@@ -281,7 +324,7 @@ def _scipy_distribution(spec: str) -> Distribution:
         return Distribution(spec, common)
     import scipy.stats
 
-    known = set(LISTED) | {key for key, value in vars(scipy.stats).items() if hasattr(value, "rvs") and callable(value)}
+    known = _distributions() | set(LISTED)
     if name not in known:
         raise UsageError(
             f"source {spec!r}: scipy.stats has no distribution {name!r}{suggestion(name, known)}; "

@@ -1,4 +1,5 @@
-"""What does a file of rows hold? csv, npz and parquet files are read as columns by name, or as the table of a library.
+"""What does a file of rows hold? csv, npz and parquet files are read as columns by name, or as the table of a library,
+and JSON lines as a list.
 
 A file is data from anywhere: it is read whole, as bytes, and never unpickled; what it says of its own size is looked at
 before memory is given to it. Whatever is wrong with one is a UsageError.
@@ -15,9 +16,10 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 
-from auditor.errors import UsageError
+from auditor.errors import UsageError, in_words
 from auditor.files import free_memory
 
 FRAMES = ("pandas", "polars")  # whose tables a file can be read as
@@ -81,6 +83,30 @@ def read_frame(spec: str, content: bytes, suffix: str, kind: str) -> Any:
         there = f"{len(body)} rows of {len(header)} columns"
         raise UsageError(f"source {spec!r}: {kind} finds {frame.shape} where there are {there}: take empty lines out")
     return frame
+
+
+def read_json_lines(spec: str, content: bytes) -> list[Any]:
+    """Return what each line of a file holds, one JSON value a line; empty lines do not count."""
+    _check_fits(spec, 10 * len(content))
+    rows = []
+    for number, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        if line.strip():
+            try:
+                rows.append(msgspec.json.decode(line))
+            except Exception as error:  # no JSON, no UTF-8, or nested too deeply
+                raise UsageError(f"source {spec!r}: line {number} is no JSON: {in_words(error)}") from error
+    return rows
+
+
+def frame_of(spec: str, rows: list[Any], kind: str) -> Any:
+    """Return dicts as a table of pandas or polars."""
+    library: Any = importlib.import_module(installed_frame(kind))
+    if not rows or not all(isinstance(row, dict) for row in rows):
+        raise UsageError(f"source {spec!r}: --as {kind} takes lines that are dicts, and not all of them are")
+    try:
+        return library.DataFrame(rows) if kind == "pandas" else library.DataFrame(rows, infer_schema_length=None)
+    except Exception as error:  # values of one key that have no common type
+        raise _unreadable(spec, "jsonl", error) from error
 
 
 def _lines(spec: str, content: bytes) -> Iterator[tuple[int, list[str]]]:

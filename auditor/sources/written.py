@@ -16,7 +16,7 @@ import numpy as np
 
 from auditor.errors import UsageError
 from auditor.sources.datasets import Dataset
-from auditor.sources.frames import library_of
+from auditor.sources.frames import columns_of, library_of
 from auditor.sources.shifts import Shifted, parts_of
 
 _EXACT = 2.0**53  # from here on a whole number that is written without a point says more than is known
@@ -74,6 +74,8 @@ def _columns(sample: Any, names: Names | None) -> dict[str, Any]:
 def _named(data: Any, name: str, known: Sequence[str]) -> dict[str, Any]:
     """Return the columns of a table or an array; `name` is what one without a name is called."""
     library = library_of(data)
+    if isinstance(data, list) and columns_of(data):
+        return {key: [row.get(key) for row in data] for key in columns_of(data)}
     if library == "dict":
         return {str(key): column for key, column in data.items()}
     if library == "scipy":

@@ -15,6 +15,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from auditor.errors import BadValue, NotComparable, UnknownTruth, UsageError, check_count
+from auditor.process.limits import read_memory
 from auditor.randomness import from_key
 from auditor.request import Options
 from auditor.sources.datasets import Dataset, check_kind, is_shift, takes_kind
@@ -82,7 +83,8 @@ def make_cell(
         source_used = "nothing"  # no sample at all: all that is random is inside
     kind_of_rows = _kind_of_rows(subject, source_used, options)
     if source_used is not None and is_dataset(source_used):
-        source_used = load_dataset(source_used, _first(options.resample, "bootstrap"), kind_of_rows)
+        way, memory = _first(options.resample, "bootstrap"), read_memory(options.memory)
+        source_used = load_dataset(source_used, way, kind_of_rows, memory)
         _check_labels(subject, source_used)
         if judges and source_used.resample == "subsample" and not options.accept_overlap:
             raise UsageError(

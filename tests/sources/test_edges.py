@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -400,7 +401,7 @@ def test_what_is_a_source_a_data_set_and_deterministic() -> None:
     assert is_deterministic(load_source(still))
     data = ("sklearn:load_iris", "a.csv", "a.npz#y", "a.parquet", np.ones(3), (1, 2), f"{__name__}:ROWS")
     assert [is_dataset(one) for one in data] == [True] * len(data)
-    other = ("norm", "mixture(a.csv, b.csv, 0.1)", (1, 2, 3), [1, 2], f"{__name__}:TOP", f"{__name__}:declared()")
+    other = ("norm", "mixture(a.csv, b.csv, 0.1)", (1, 2, 3), {"a": 1}, f"{__name__}:TOP", f"{__name__}:declared()")
     assert [is_dataset(one) for one in other] == [False] * len(other)
     assert (is_shift("mixture(a, b, 1)"), is_shift("mixture"), is_shift(3)) == (True, False, False)
     assert (is_file_spec("a.csv#y.txt"), is_file_spec("a.txt#y.csv"), is_file_spec("duplicate(a.csv")) == (
@@ -880,7 +881,7 @@ def test_bytes_and_rows_of_each_kind_of_table() -> None:
     assert memory_of(np.ones(3)) == 24
     assert memory_of((np.ones(3), np.ones(1))) == 32
     assert memory_of("text") == 8
-    assert memory_of({"a": np.ones(3), "b": [1, 2, 3]}) == 32
+    assert memory_of({"a": np.ones(3), "b": [1, 2, 3]}) == 24 + 3 * sys.getsizeof(1)
     assert memory_of(pandas.DataFrame({"a": np.ones(3), "b": np.ones(3)})) == 48
     assert memory_of(pandas.Series(np.ones(3))) == 24
     matrix = scipy.sparse.csr_array(np.eye(3))

@@ -18,6 +18,7 @@ from auditor.flow.question import Inquiry, find_question
 from auditor.flow.record import Record
 from auditor.flow.run import Silent, Watcher, carry_out
 from auditor.request import Request, make_options
+from auditor.sources.source import as_sources
 from auditor.trials.cell import Cell, make_bench, source_of
 from auditor.trials.identity import case_of
 from auditor.trials.trial import Bench, Trial
@@ -37,8 +38,9 @@ def ask(question: str, subject: Subject, source: object = None, **keywords: Any)
 
 
 def request_of(subject: Subject, source: object = None, question: str = "rho", **options: Any) -> Request:
-    sources = tuple(source) if isinstance(source, list) else () if source is None else (source,)
-    return Request(question, subject, sources, make_options(find_question(question).Options, options, question))
+    return Request(
+        question, subject, as_sources(source), make_options(find_question(question).Options, options, question)
+    )
 
 
 def inquiry_of(subject: Subject, source: object = None, question: str = "rho", **options: Any) -> Inquiry:

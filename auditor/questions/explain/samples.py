@@ -26,7 +26,7 @@ def taken(sample: Any, places: Any) -> Any:
     """Return the rows at these places; of (X, y) those of both."""
     if isinstance(sample, tuple):
         return tuple(taken(part, places) for part in sample)
-    return [sample[place] for place in places] if isinstance(sample, list) else take(sample, places)
+    return take(sample, places)
 
 
 def mixed(sample: Any, other: Any, places: Any) -> Any:
