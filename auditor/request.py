@@ -130,7 +130,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     as_: Annotated[
         str | None,
         option(
-            "Read a csv or parquet file as pandas, polars or numpy (default: numpy, unless columns are named).",
+            "Read a csv or parquet file as pandas, polars, columns (a dict of arrays) or numpy (default: numpy, unless "
+            "columns are named).",
             "KIND",
             basic=False,
         ),

@@ -32,7 +32,7 @@ from auditor.sources.tables import (
 TABLES = (".csv", ".parquet", ".jsonl")
 SUFFIXES = (*TABLES, ".npz")
 _LOOKS = 100  # times as many rows as are wanted that are looked at for distinct ones
-KINDS = (*FRAMES, "numpy")  # what the rows of a file can become
+KINDS = (*FRAMES, "columns", "numpy")  # what the rows of a file can become
 SHIFTS = ("mixture", "contaminate", "flip_labels", "duplicate", "drop_group", "class_weights")  # sources made of others
 
 
@@ -205,7 +205,7 @@ def takes_kind(spec: object) -> bool:
 def check_kind(kind: str) -> str:
     if kind not in KINDS:
         raise BadValue("as", kind, f"must be one of {', '.join(KINDS)}{suggestion(kind, KINDS)}")
-    return kind if kind == "numpy" else installed_frame(kind)
+    return installed_frame(kind) if kind in FRAMES else kind
 
 
 def read_file(spec: str, resample: str, kind: str | None = None) -> Dataset:
@@ -229,7 +229,11 @@ def read_file(spec: str, resample: str, kind: str | None = None) -> Dataset:
     _check_target(spec, target, tuple(columns))
     features = [values for name, values in columns.items() if name != target]
     _check_columns(spec, columns)
-    x = features[0] if len(features) == 1 and features[0].ndim > 1 else _stacked(spec, features)
+    x: Any
+    if kind == "columns" and takes_kind(spec):
+        x = {name: values for name, values in columns.items() if name != target}
+    else:
+        x = features[0] if len(features) == 1 and features[0].ndim > 1 else _stacked(spec, features)
     return from_arrays((x, columns[target]) if target else x, spec, spec, resample, tuple(columns), target)
 
 

@@ -34,7 +34,7 @@ def names_in(source: object) -> Names | None:
     for part in parts_of(source):
         data = part.base if isinstance(part, Shifted) else part
         if isinstance(data, Dataset) and data.columns:
-            label = (data.spec or "").partition("#")[2] or None
+            label = data.target or None
             return Names(tuple(name for name in data.columns if name != label), label)
     return None
 

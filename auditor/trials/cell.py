@@ -172,8 +172,8 @@ def _kind_of_rows(subject: Subject, source: object, options: Options) -> str | N
             name = source if isinstance(source, str) else getattr(source, "name", type(source).__name__)
             raise UsageError(f"--as {options.as_} is for csv and parquet files: {name} is handed over as it is")
         return None
-    if options.as_ is not None:
-        return check_kind(options.as_)
+    if (kind := _first(options.as_, subject.declared.as_)) is not None:
+        return check_kind(kind)
     return installed_frame() if names_columns(subject.fn, subject.params) else None
 
 

@@ -98,6 +98,7 @@ def replay_command(cell: Cell, source: Source, index: int) -> str | None:
         "size": subject.declares("size"),
         "sample": subject.declared.sample,
         "view": declared_view(subject).name,
+        "as_": subject.declared.as_,
     }
     try:
         words = _settled_case(replace(cell, subject=subject), source).argv(declared)

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 from scipy.signal import fftconvolve
-from scipy.stats import binom, multinomial, norm
+from scipy.special import expit
+from scipy.stats import binom, multinomial, nct, norm, t
 from support.exact import Decision, decision
 
 from algorithms.amplification import majority_runs, strings, vote_parameters
@@ -56,6 +57,7 @@ amplified_from_rho | base_size=401 width=64 tau=0.15 base_rho=0.12 alpha=0.1 bet
 bandit_larger_mean |  | 73744 | - | - | - | - | fail | pmf({(0, 0): 0.5, (1, 1): 0.5})
 bandit_thresholds_in_turn |  | 80000 | - | - | - | - | fail | pmf({(1, 1, 1, 1): 0.55, (1, 1, 0, 0): 0
 bandit_ucb |  | 400 | - | - | - | - | fail | pmf({(0, 0): 0.5, (1, 1): 0.5})
+beats | a= b= test=sign level=0.05 better=higher without= | - | - | - | - | - | pass | algorithms.decisions.tables:TWO
 bias_by_median | tau=0.4 rho=0.5 sample_scale=1.0 | 1324836 | 0.5 | 0.25 | - | - | pass | bernoulli(0.5)
 bias_from_few_coins | tau=0.4 | 54 | - | 0.1 | - | - | fail | bernoulli(0.5)
 biases_on_a_grid | d=2 eps=0.1 eta=0.1 sample_scale=1.0 | 4612 | - | 0.1 | 185 | - | fail | points([[0, 0], [0, 1], [1, 0], [1, 1]],
@@ -100,6 +102,7 @@ quantile_by_histogram |  | 10000 | - | - | - | - | fail | expon
 quantile_to_whole_widths |  | 12541 | - | - | - | - | fail | randint(0, 1000)
 r_bandit | arms=2 horizon=1000000 tau=0.03 rho=0.1 delta=0.05 sample_scale=1.0 | 73744 | 0.1 | 0.05 | 6658 | 0.0816491 | pass | pmf({(0, 0): 0.5, (1, 1): 0.5})
 r_bandit_elimination | arms=2 horizon=1000000 tau=0.03 rho=0.1 delta=0.05 phases=3 sample_scale=1.0 | 135306 | 0.1 | 0.05 | 6658 | 0.0825672 | pass | pmf({(0, 0): 0.5, (1, 1): 0.5})
+r_beats | a= b= test=sign level=0.05 width=12.0 better=higher without= | - | - | - | - | - | pass | algorithms.decisions.tables:MANY
 r_boost_desynchronised |  | 40000 | - | - | - | - | fail | points([[8, 15], [-8, -15], [8, -15], [-
 r_chi_square_test | null=6 effect=0.3 alpha=0.05 beta=0.05 rho=0.1 level=largest | 10409 | 0.1 | 0.05 | 1080 | 0.075 | pass | pmf({0: 0.2190, 1: 0.1562, 2: 0.1562, 3:
 r_choice | tau=0.1 rho=0.1 delta=0.05 candidates=4 sample_scale=1.0 | 27691 | 0.1 | 0.05 | 819 | 0.0999987 | pass | points([[0, 0, 0, 0], [0, 0, 0, 1], [0,
@@ -122,11 +125,15 @@ r_mean_vector_one_offset | eps=0.2 rho=0.1 delta=0.05 sigma=0.5 d=3 sample_scale
 r_median | d=8 tau=0.05 rho=0.2 sample_scale=1.0 | 10311449832992238451227 | 0.2 | 0.1 | - | - | pass | randint(0, 256)
 r_median_as_published | d=8 tau=0.05 rho=0.05 | 5708355181924381307508312024605 | 0.05 | 0.025 | - | - | fail | randint(0, 256)
 r_quantile | p=0.9 eps=50.0 rho=0.1 delta=0.05 density=0.0005 step=1.0 | 12541 | 0.1 | 0.05 | 1318 | 0.098961 | pass | randint(0, 1000)
+r_ranking | strength=0.05 by=mean better=higher without= | - | - | - | - | - | pass | algorithms.decisions.tables:THREE
 r_single_heavy_hitter | rho=0.1 v=0.3 sample_scale=1.0 | 15503 | 0.1 | 0.05 | 264 | 0.0999969 | pass | pmf({1: 0.3, 2: 0.25, 3: 0.2, 4: 0.15, 5
 r_t_test | mu0=0.0 effect=0.5 alpha=0.05 beta=0.05 rho=0.1 level=largest | 1664 | 0.1 | 0.05 | 52 | 0.075 | pass | norm(0.2528, 1)
+r_top | strength=0.2 by=mean better=higher without= k=1 | - | - | - | - | - | pass | algorithms.decisions.tables:THREE
 r_top_choice | tau=0.1 rho=0.1 delta=0.05 candidates=4 top=2 sample_scale=1.0 | 129743 | 0.1 | 0.05 | 877 | 0.0999998 | pass | points([[0, 0, 0, 0], [0, 0, 0, 1], [0,
 r_uniformity_test | null=8 eps=0.25 rho=0.1 delta=0.05 | 15863 | 0.1 | 0.05 | 881 | 0.075 | pass | pmf({0: 0.2622, 1: 0.1054, 2: 0.1054, 3:
+r_winner | strength=0.2 by=mean better=higher without= | - | - | - | - | - | pass | algorithms.decisions.tables:THREE
 r_z_test | mu0=0.0 sigma=1.0 effect=0.5 alpha=0.05 beta=0.05 rho=0.1 level=largest | 1445 | 0.1 | 0.05 | 52 | 0.075 | pass | norm(0.2541, 1)
+ranking | by=mean better=higher without= | - | - | - | - | - | pass | algorithms.decisions.tables:THREE
 reused_sample | tau=0.1 rho=0.02 delta=0.005 sample_scale=1.0 | 18335682 | 0.12 | 0.1 | - | - | pass | randint(0, 64)
 reused_sample_plain |  | 24000 | - | 0.1 | - | - | fail | randint(0, 64)
 rounded_median | m=401 width=64 tau=0.15 | 401 | 0.2 | 0.05 | - | - | pass | randint(0, 256)
@@ -137,7 +144,9 @@ rstat_unshared_offset |  | 96624 | - | - | - | - | fail | bernoulli(0.5)
 t_test_usual |  | 100 | - | - | - | - | fail | norm(0.198, 1)
 threshold_by_plain_means | d=4 eps=0.2 rho=0.2 sample_scale=1.0 | 1706276 | - | 0.05 | - | - | fail | points([[0], [1], [2], [3], [4], [5], [6
 threshold_by_queries | d=4 eps=0.2 rho=0.2 sample_scale=1.0 | 1706276 | 0.2 | 0.05 | - | - | pass | points([[0], [1], [2], [3], [4], [5], [6
+top | k=1 by=mean better=higher without= | - | - | - | - | - | pass | algorithms.decisions.tables:THREE
 uniform_threshold | tau=0.1 rho=0.1 delta=0.0625 | 5000 | 0.1 | 0.0625 | 59 | 0.05 | pass | bernoulli(0.5)
+winner | by=mean better=higher without= | - | - | - | - | - | pass | algorithms.decisions.tables:THREE
 z_test_usual |  | 100 | - | - | - | - | fail | norm(0.196, 1)
 """  # noqa: E501
 
@@ -220,6 +229,10 @@ amplified_from_rho | alpha=0.0 | alpha=0.0 must be in (0, 1/4)
 amplified_from_rho | alpha=0.125 base_rho=0.125 | base_rho=0.125 must be in (0, 1/4 - alpha) = (0, 0.125): how often
 amplified_from_rho | base_rho=0.1 rho=0.1 | rho=0.1 must be in (0, base_rho) = (0, 0.1): the base has base_rho already
 amplified_from_rho | rho=0.0 | rho=0.0 must be in (0, base_rho)
+beats | run: level=0.5 | level=0.5 must be in (0, 1/2)
+beats | run: level=0.0 | level=0.0 must be in (0, 1/2)
+beats | run: test=z | test='z' must be one of sign, t, wilcoxon, permutation: how the two are compared
+beats | run: a=5 | a=5 must be one of a, b: a column of numbers
 bias_by_median | tau=0.5 | tau=0.5 must be in (0, 1/2): the accuracy of the median, e.g. 0.4
 bias_by_median | tau=0.0 | tau=0.0 must be in (0, 1/2)
 bias_by_median | rho=0.0 | rho=0.0 must be in (0, 1]
@@ -252,6 +265,7 @@ r_bandit_elimination | delta=1.0 | delta=1.0 must be in (0, 1)
 r_bandit_elimination | phases=0 | phases=0 must be an integer of at least 1: one keeps an arm, the rest drop some
 r_bandit_elimination | sample_scale=0.0 | sample_scale=0.0 must be above 0
 r_bandit_elimination | size: horizon=100 | horizon=100 must be at least 135,306, the pulls that exploring takes
+r_beats | run: width=0.0 | width=0.0 must be above 0: of the critical values, in standard errors, e.g. 12
 r_chi_square_test | null=(1.0,0.0) | has a value that never occurs: leave it out, or take r_identity_test
 r_chi_square_test | alpha=0.0 | alpha=0.0 must be in (0, 1/2): the level, e.g. 0.05
 r_chi_square_test | level=none | level='none' must be largest or mean: which of the two over r alpha is
@@ -335,6 +349,7 @@ r_quantile | eps=1.0 step=2.0 | eps=1.0 must be above step=2: how far an answer 
 r_quantile | density=0.5 | density=0.5 must be in (0, 0.00204): the least one within eps of the quantile, which leaves room for a share 0.1 on either side, e.g. 0.00051
 r_quantile | density=0.0 | density=0.0 must be in (0,
 r_quantile | eps=4.0 | eps=4.0 must be above 4.741 at step=1 and rho=0.1: rows are too coarse
+r_ranking | run: by=mode | by='mode' must be one of mean, median, wins: what of a column counts
 r_single_heavy_hitter | rho=0.0 | rho=0.0 must be in (0, 1]: how often two values may differ, e.g. 0.1
 r_single_heavy_hitter | rho=1.5 | rho=1.5 must be in (0, 1]
 r_single_heavy_hitter | v=0.0 | v=0.0 must be in (0, 1): how likely some value is promised to be, e.g. 0.3
@@ -344,6 +359,7 @@ r_t_test | beta=0 | beta=0 must be in (0, 1/2): how often an effect may be misse
 r_t_test | rho=1.5 | rho=1.5 must be in (0, 1]: how often two decisions may differ, e.g. 0.1
 r_t_test | effect=-1 | effect=-1 must be above 0: what is to be noticed, in deviations, e.g. 0.5
 r_t_test | level=most | level='most' must be largest or mean
+r_top | run: k=3 | k=3 must be an integer from 1 to 2: how many of 3 columns are chosen
 r_top_choice | tau=0.0 | tau=0.0 must be in (0, 1]: how far below the best a choice may be, e.g. 0.1
 r_top_choice | rho=1.5 | rho=1.5 must be in (0, 1]: how often two choices may differ, e.g. 0.1
 r_top_choice | delta=0.5 | delta=0.5 must be in (0, 1/2): how often a choice may be worse than tau, e.g. 0.05
@@ -351,6 +367,7 @@ r_top_choice | size: candidates=1 | candidates=1 must be an integer of at least 
 r_top_choice | top=4 | top=4 must be an integer in [1, candidates - 1] = [1, 3]: how many to choose, e.g. 1
 r_top_choice | top=True | top=True must be an integer in [1, candidates - 1]
 r_top_choice | size: sample_scale=0.0 | sample_scale=0.0 must be above 0
+r_winner | run: strength=0.0 | strength=0.0 must be
 r_z_test | alpha=0.5 | alpha=0.5 must be in (0, 1/2): the level, e.g. 0.05
 r_z_test | run: sigma=0 | sigma=0 must be above 0: the deviation of a row, e.g. 1; unknown, take the t-test
 rstat | tau=0.0 | tau=0.0 must be in (0, 1]: the tolerance, e.g. 0.1
@@ -363,7 +380,10 @@ threshold_by_queries | d=63 | d=63 must be an integer from 1 to 62
 threshold_by_queries | eps=0.0 | eps=0.0 must be in (0, 1): the error that a threshold may have, e.g. 0.2
 threshold_by_queries | eps=1.0 | eps=1.0 must be in (0, 1)
 threshold_by_queries | sample_scale=0.0 | sample_scale=0.0 must be above 0
+top | run: k=0 | k=0 must be an integer from 1 to 2
 uniform_threshold | size: rho=1.0 | rho=1.0 must be in (0, 1): how often two decisions may differ, e.g. 0.1
+winner | run: better=best | better='best' must be one of higher, lower: which scores are the better ones
+winner | run: without=cost | without='cost' must name columns, and 'cost' is none of a, b, c
 """  # noqa: E501
 
 NAN, INF, NONE = math.nan, math.inf, np.zeros(0)
@@ -433,6 +453,11 @@ REFUSED: list[tuple[str, Any, int | None, dict[str, Any], str]] = [
     ("median", NONE, None, {}, "an empty sample has no median: take at least one example"),
     ("mean", NONE, None, {}, "an empty sample has no mean"),
     ("optimal_coin", NONE, None, {}, "an empty sample decides nothing: take at least one flip"),
+    ("winner", [[1.0, NAN]], None, {}, "row 0 has no finite number for '1': drop or fill such rows first"),
+    ("winner", [1.0, 2.0], None, {}, "a decision needs a table of rows and columns, and the sample has 1 dimension"),
+    ("top", np.ones((0, 2)), None, {}, "the table has no rows: take at least one"),
+    ("r_winner", [[1.0], [2.0]], None, {}, "two columns of numbers or more, and the table has 0: add columns"),
+    ("beats", [[1.0, 2.0]], None, {"test": "t"}, "a t-test needs two rows or more"),
     ("optimal_coin", [0, 1, 2], None, {}, "a row is 2, and a flip is 0 or 1: give a source such as bernoulli"),
 ]
 
@@ -915,6 +940,52 @@ NORMAL = {"p": 0.5, "eps": 1.0, "density": 0.3, "step": 0.0, "rho": 0.3}
 TOP_TWO = {"candidates": 3, "top": 2, "tau": 0.9, "rho": 0.5, "delta": 0.1}
 MEAN_BOXES = by_boxes(0.2, 0.1, 0.05, 0.5, 3).width
 
+THIRDS = "points([[1, 0, 0], [0, 1, 0], [0, 0, 1]], weights=[0.4, 0.35, 0.25])"
+OPPOSED = "points([[1, 0], [0, 1]], weights=[0.55, 0.45])"
+
+
+def ordered_thirds(n: int, decide: Callable[[Sequence[int]], Hashable], sign: int = -1) -> float:
+    """1 - sum_j P_j^2 of what is decided by the order of three columns, over all counts of n rows with one 1 each."""
+    law: dict[Hashable, float] = defaultdict(float)
+    for counts in itertools.product(range(n + 1), repeat=3):
+        if sum(counts) == n:
+            order = sorted(range(3), key=lambda i: (sign * counts[i], i))
+            law[decide(order)] += float(multinomial.pmf(counts, n, (0.4, 0.35, 0.25)))
+    return 1 - sum(p * p for p in law.values())
+
+
+def law_of_opposed(n: int, of_heads: Callable[[Any], Any]) -> float:
+    """E|h - h'| of a number h in [0, 1] that the rows won by the first column decide."""
+    mass, h = binom.pmf(np.arange(n + 1), n, 0.55), of_heads(np.arange(n + 1))
+    return float(mass @ np.abs(h[:, None] - h) @ mass)
+
+
+def first_by_noise(heads: Any, strength: float) -> Any:
+    """The chance that the first of two columns is the best; z is the mean difference in standard errors."""
+    n = len(heads) - 1
+    mean = 2 * heads / n - 1
+    with np.errstate(divide="ignore"):
+        z = mean * math.sqrt(n) / np.sqrt(1 - mean**2)
+    return expit(strength * z)
+
+
+def rejects_by_sign(heads: Any) -> Any:
+    return (binom.sf(heads - 1, len(heads) - 1, 0.5) <= 0.05).astype(float)
+
+
+def reaches_at_random(heads: Any, width: float) -> Any:
+    z = norm.isf(np.minimum(binom.sf(heads - 1, len(heads) - 1, 0.5), 1.0))
+    return np.clip((z - norm.isf(0.05)) / width, 0, 1)
+
+
+def two_normals(rng: Any, size: int) -> Any:
+    return rng.normal((0.3, 0.0), 1.0, size=(size, 2))
+
+
+def rejected_by_paired_t(n: int) -> float:
+    return float(nct.sf(t.isf(0.05, n - 1), n - 1, 0.3 / math.sqrt(2) * math.sqrt(n)))
+
+
 EXACT = [
     # controls
     counted("first_bit", lambda: 0.5, "bernoulli(0.5)", 1200),
@@ -1008,6 +1079,23 @@ EXACT = [
     counted("mean_vector_offset_of_data", offset_of_data, pairs=100),
     counted("mean_vector_width_of_data", width_of_data, pairs=100),
     counted("bandit_larger_mean", lambda: exact(plain(36_872), 0.5, 0.5, 10**6).rho, pairs=200),
+    # decisions
+    counted("winner", lambda: ordered_thirds(20, lambda order: order[0]), THIRDS, size=20),
+    counted("winner", lambda: ordered_thirds(15, lambda order: order[0], 1), THIRDS, size=15,
+            params={"better": "lower"}),
+    counted("top", lambda: ordered_thirds(20, lambda order: frozenset(order[:2])), THIRDS, size=20,
+            params={"k": 2, "by": "wins"}),
+    counted("ranking", lambda: ordered_thirds(20, tuple), THIRDS, size=20),
+    *(
+        integrated(name, lambda strength=strength: law_of_opposed(50, lambda heads: first_by_noise(heads, strength)),
+                   OPPOSED, 60, size=50, rho=0.9, params={"strength": strength})
+        for name, strength in (("r_winner", 0.5), ("r_winner", 2.0), ("r_top", 0.5), ("r_ranking", 0.5))
+    ),
+    counted("beats", lambda: law_of_opposed(200, rejects_by_sign), OPPOSED, size=200),
+    counted("beats", lambda: 2 * rejected_by_paired_t(40) * (1 - rejected_by_paired_t(40)), two_normals, size=40,
+            params={"test": "t"}),
+    integrated("r_beats", lambda: law_of_opposed(200, lambda heads: reaches_at_random(heads, 4.0)), OPPOSED, 60,
+               size=200, rho=0.9, params={"width": 4.0}),
     in_two_minds("coin_test_fixed", lambda: float(binom.sf(math.ceil(0.55 * 10_846) - 1, 10_846, 0.55))),
     in_two_minds("identity_test_fixed", cache(rejected_by_identity)),
     in_two_minds("z_test_usual", lambda: float(norm.sf(1.959964 - 1.96) + norm.sf(1.959964 + 1.96))),

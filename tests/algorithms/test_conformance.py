@@ -1,6 +1,6 @@
 """Every bundled subject satisfies its row of `conformance.py`.
 
-Chance: an exact rate lies outside its interval with probability 1e-6, at 67 settings; audits that must pass, or fail,
+Chance: an exact rate lies outside its interval with probability 1e-6, at 85 settings; audits that must pass, or fail,
 are of subjects whose rates are far from the target, and wrong with probability 0.05 at most if they were not. All seeds
 are fixed.
 """
@@ -225,7 +225,8 @@ def test_it_ends_as_it_declares_at_its_own_size(name: str) -> None:
     subject = load_subject(name, params)
     record = audit(name, **subject.asks, params=params)
     print(f"{name}: {record.mismatches} of {record.pairs} pairs differ, {record.reason}")
-    assert (record.verdict, record.expect, record.size) == (row.expect, row.expect, subject.declares("size"))
+    assert (record.verdict, record.expect) == (row.expect, row.expect)
+    assert record.size == subject.declares("size") or row.numbers[0] == "-"  # a table has as many rows as it has
     if record.accuracy is not None and row.expect == "pass":
         assert record.accuracy.allowed == subject.declares("delta")
         assert record.accuracy.failures <= 2
@@ -322,7 +323,7 @@ def test_it_is_its_two_steps_and_finishes_apart_as_often_as_it_says(name: str) -
     assert answer.expected >= answer.differing - 6 * np.sqrt(answer.expected)
 
 
-UPPER = ("r_halfspace_foams", "r_mean_vector_foams", "r_top_choice", "r_clusters")
+UPPER = ("r_halfspace_foams", "r_mean_vector_foams", "r_top_choice", "r_clusters", "r_top", "r_ranking")
 
 
 # At other numbers of columns than the default.

@@ -147,7 +147,7 @@ def test_as_belongs_to_the_case_and_to_the_replay_command(csv: Path) -> None:
 
 
 def test_as_is_refused_where_it_says_nothing(csv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(BadValue, match=r"must be one of pandas, polars, numpy \(did you mean pandas\?\)"):
+    with pytest.raises(BadValue, match=r"must be one of pandas, polars, columns, numpy \(did you mean pandas\?\)"):
         cell_of(kind, str(csv), as_="panda")
     with pytest.raises(UsageError, match="--as pandas is for csv and parquet files: norm is handed over as it is"):
         cell_of(kind, "norm", as_="pandas", size=5)

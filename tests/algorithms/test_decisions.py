@@ -1,0 +1,138 @@
+"""Decisions from a table: what is read, what wins, and what the tests of one column against another say.
+
+Chance: the permutation test draws 9,999 swaps with a fixed seed; its p-value is compared with the exact one within six
+standard errors, which a right one misses with probability below 1e-8.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from algorithms.decisions.beats import beats, p_value
+from algorithms.decisions.tables import read_scores
+from algorithms.decisions.winners import ranking, standard_scores, top, winner
+from auditor.randomness import from_key, root_key
+
+Command = Callable[..., tuple[int, str, str]]
+R = from_key(root_key(0))
+TABLE = {
+    "item": np.array(["q1", "q2", "q3", "q4"]),
+    "gpt": np.array([1.0, 1.0, 1.0, 9.0]),
+    "llama": np.array([2.0, 2.0, 2.0, 0.0]),
+    "cost": np.array([5, 5, 5, 5]),
+}
+
+
+def test_columns_of_words_are_left_out_and_so_are_those_that_are_named() -> None:
+    assert read_scores(TABLE).names == ("gpt", "llama", "cost")
+    found = read_scores(TABLE, " cost ,")
+    assert found.names == ("gpt", "llama")
+    assert found.rows.tolist() == [[1, 2], [1, 2], [1, 2], [9, 0]]
+    assert read_scores(found.rows).names == ("0", "1")
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_tables_of_any_library_are_read_alike(library: str) -> None:
+    made = pytest.importorskip(library)
+    table = made.table(TABLE) if library == "pyarrow" else made.DataFrame(TABLE)
+    assert winner(table, R, by="median") == "cost"
+    assert read_scores(table).rows.tolist() == read_scores(TABLE).rows.tolist()
+
+
+@pytest.mark.parametrize(
+    ("params", "ranks"),
+    [
+        ({}, {"cost": 1, "gpt": 2, "llama": 3}),
+        ({"without": "cost"}, {"gpt": 1, "llama": 2}),
+        ({"without": "cost", "by": "median"}, {"llama": 1, "gpt": 2}),
+        ({"without": "cost", "by": "wins"}, {"llama": 1, "gpt": 2}),
+        ({"by": "wins"}, {"cost": 1, "gpt": 2, "llama": 3}),
+        ({"better": "lower"}, {"llama": 1, "gpt": 2, "cost": 3}),
+    ],
+)
+def test_the_order_of_columns(params: dict[str, Any], ranks: dict[str, int]) -> None:
+    assert ranking(TABLE, R, **params) == ranks
+    ordered = sorted(ranks, key=ranks.__getitem__)
+    assert winner(TABLE, R, **params) == ordered[0]
+    for k in range(1, len(ordered)):
+        assert top(TABLE, R, k=k, **params) == tuple(sorted(ordered[:k]))
+
+
+def test_a_shared_win_counts_for_each_and_of_equal_columns_the_first_wins() -> None:
+    tied = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 0]])
+    assert ranking(tied, R, by="wins") == {"0": 1, "1": 2, "2": 3}  # 1/2 + 1, 1/2 + 1/2, 1/2
+    assert winner(np.ones((3, 2)), R) == "0"
+
+
+def test_scores_are_in_standard_errors_of_a_difference() -> None:
+    rows = np.random.Generator(np.random.PCG64(7)).normal(size=(50, 2))
+    scores = standard_scores(rows, strength=0.5, by="mean", better="higher", without="")
+    apart = rows[:, 0] - rows[:, 1]
+    z = apart.mean() / (apart.std() / math.sqrt(50))
+    assert scores["0"] - scores["1"] == pytest.approx(0.5 * z)
+    moved = standard_scores(1000 * rows + 5, strength=0.5, by="mean", better="higher", without="")
+    assert [*moved.values()] == pytest.approx([*scores.values()])
+    sure = standard_scores(np.array([[0.1, 0.3], [0.2, 0.4]]), strength=0.5, by="mean", better="higher", without="")
+    assert sure == {"0": -math.inf, "1": 0.0}
+
+
+DIFFERENCES = np.array([0.3, -0.1, 0.8, 0.2, 0.5, -0.4, 0.9, 0.6])
+
+
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [
+        ("sign", stats.binomtest(6, 8, alternative="greater").pvalue),
+        ("t", stats.ttest_1samp(DIFFERENCES, 0, alternative="greater").pvalue),
+        ("wilcoxon", stats.wilcoxon(DIFFERENCES, alternative="greater").pvalue),
+    ],
+)
+def test_p_values_are_those_of_scipy(test: str, expected: float) -> None:
+    assert p_value(DIFFERENCES, test, R) == pytest.approx(expected)
+    rows = np.column_stack([DIFFERENCES, np.zeros(8)])
+    for level in (expected * 0.99, expected * 1.01):
+        assert beats(rows, R, test=test, level=level) is (level > expected)
+        assert beats(-rows, R, test=test, level=level, better="lower") is (level > expected)
+        assert beats(rows[:, ::-1], R, a="1", b="0", test=test, level=level) is (level > expected)
+
+
+def test_the_permutation_test_is_near_the_exact_one_and_is_decided_by_r() -> None:
+    seen = DIFFERENCES.sum()
+    signs = itertools.product((-1, 1), repeat=len(DIFFERENCES))
+    exact = np.mean([np.dot(one, DIFFERENCES) >= seen - 1e-12 for one in signs])
+    found = p_value(DIFFERENCES, "permutation", R)
+    spread = math.sqrt(exact * (1 - exact) / 9_999)
+    print(f"permutation: {found:.5f}, exact {exact:.5f}, bound {6 * spread:.5f}")
+    assert abs(found - exact) <= 6 * spread + 1e-4
+    assert found == p_value(DIFFERENCES, "permutation", R)
+    assert found != p_value(DIFFERENCES, "permutation", from_key(root_key(1)))
+
+
+@pytest.mark.parametrize("test", ["sign", "t", "wilcoxon", "permutation"])
+def test_columns_that_are_alike_are_told_apart_by_no_test(test: str) -> None:
+    assert beats(np.ones((5, 2)), R, test=test) is False
+    assert beats(np.tile([2.0, 1.0], (9, 1)), R, test=test) is True
+
+
+def test_two_names_of_one_column_are_refused() -> None:
+    with pytest.raises(ValueError, match="a='gpt' and b='gpt' are one column: name two"):
+        beats(TABLE, R, a="gpt", b="gpt")
+
+
+def test_a_csv_keeps_its_names_on_the_command_line(tmp_path: Path, command: Command) -> None:
+    lines = [f"q{i},{i % 2},{(i + 1) % 3 > 0:d}" for i in range(40)]
+    (tmp_path / "scores.csv").write_text("\n".join(["item,gpt,llama", *lines, ""]))
+    code, printed, _ = command("check", "winner", "--source", "scores.csv", "--rho", "0.4", cwd=tmp_path)
+    assert code == 0
+    assert "'llama'" in printed
+    code, printed, complaint = command("check", "top", "--param", "k=2", "--source", "scores.csv", cwd=tmp_path)
+    assert code == 4
+    assert "k=2 must be an integer from 1 to 1" in printed + complaint
