@@ -50,4 +50,4 @@ def test_one_command_line_is_enough(name: str, words: str, verdict: str, command
     assert said.startswith(f"{verdict.upper()}  {words.split()[0]}")
     assert "Traceback" not in said + complained
     assert "error" not in complained
-    assert ("replay it with:" in said) or verdict == "pass"
+    assert ("To see both outputs of pair " in said) or verdict == "pass"

@@ -247,7 +247,7 @@ def test_whoever_runs_it_its_record_is_one(installed: Path, tmp_path: Path, comm
     """In this process; in two workers with a ledger; and again from the ledger alone."""
     records = []
     for how in (["--jobs", "1"], ["--jobs", "2", "--ledger", "l.sqlite"], ["--ledger", "l.sqlite", "--resume"]):
-        words = ("luck", *ASKED, *how, "--json", "record.json", "--junit", "report.xml")
+        words = ("luck", *ASKED, *how, "--json", "record.json", "--junit", "report.xml", "--verbose")
         code, said, complaint = command(*words, cwd=tmp_path)
         assert code == 1, complaint
         assert "samples of 40 have two answers" in said
@@ -332,7 +332,7 @@ def test_several_of_a_kind_are_told_apart(kind: Any) -> None:
     record = audit(majority, [kind(0.1), kind(0.5)], size=30, rho=0.2)
     assert [cell.name for cell in record.cells] == [f"coins that show heads with {p}" for p in (0.1, 0.5)]
     assert [cell.verdict for cell in record.cells][1] == "fail"
-    assert record.reason.startswith("with coins that show heads with 0.5 ")
+    assert record.reason.startswith("With coins that show heads with 0.5, ")
 
 
 class Wrong:

@@ -34,5 +34,5 @@ def assert_reproducible(subject: Learner, source: object = None, **keywords: Unp
             raise error from None
         raise
     if record.verdict != "pass":
-        raise AssertionError(as_text(record))
+        raise AssertionError(as_text(record, verbose=True))
     return record

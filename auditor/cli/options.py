@@ -113,7 +113,11 @@ def report_options() -> Iterator[click.Option]:
         words, basic = f"{one.words} to FILE; - is standard output.", one.name in ("json", "html")
         yield OptionGivenOnce(names, metavar="FILE", help=words, panel=REPORTS, basic=basic)
     yield OptionGivenOnce(
-        ["--verbose"], is_flag=True, help="Name the method of each interval in the report.", panel=REPORTS, basic=False
+        ["--verbose"],
+        is_flag=True,
+        help="Show all that is known: sample, intervals, cost.",
+        panel=REPORTS,
+        basic=False,
     )
 
 

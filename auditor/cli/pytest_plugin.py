@@ -130,7 +130,8 @@ def _statement(family: int, shards: int, alpha: float, must_pass: Sequence[bool]
     left_out = {"not audited": family - len(must_pass), "expected to fail (xfail)": len(must_pass) - sum(must_pass)}
     if any(left_out.values()):
         words = " and ".join(f"{count} {what}" for what, count in left_out.items() if count)
-        yield f"{where} says nothing of learners that need not pass: {words}"
+        says = "says" if shards == 1 else "say"
+        yield f"{where} {says} nothing of learners that need not pass: {words}"
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -192,7 +193,7 @@ class AuditItem(pytest.Item):
             raise KeyboardInterrupt
         self.user_properties[:] = _properties(record)  # in place of earlier ones: a plugin may run a test again
         if record.verdict != "pass":
-            self._fail(record.reason, report=as_text(record))
+            self._fail(record.reason, report=as_text(record, verbose=True))
         self.add_report_section("call", "auditor", visible(record.reason))
 
     def _audit(self) -> Record:

@@ -98,3 +98,9 @@ class Chart(msgspec.Struct, frozen=True):
 
 
 Part = Words | Facts | Table | Listing | Command | Bar | Chart
+
+
+class Details(msgspec.Struct, frozen=True):
+    """Parts that a terminal shows only with --verbose, among those that a question reports; a page shows them all."""
+
+    parts: Sequence[Part]

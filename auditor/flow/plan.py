@@ -13,7 +13,7 @@ import msgspec
 from auditor.errors import BadValue, UsageError, check_count, suggestion
 from auditor.statistics.gate import Gate, pass_boundary
 from auditor.statistics.nu import NuGate
-from auditor.statistics.outward import sure
+from auditor.statistics.outward import exact, sure
 from auditor.statistics.threshold import KEPT, MOST_CALIBRATED
 
 DEFAULT_TARGET = 0.1
@@ -42,6 +42,7 @@ class Plan(msgspec.Struct, frozen=True):
     named: int = 0  # trials that are run before those that count for a pass
     integrates: bool = False  # whether rho is the mean of what is known of each pair, and no count of coins
     extends: bool = True  # whether a ledger lets it go on after its budget, if it is undecided by then
+    stated: float | None = None  # the confidence of all that is said together, where this plan has a share of the error
 
     @property
     def alpha(self) -> float:
@@ -151,7 +152,7 @@ def make_plan(
         raise BadValue(
             option,
             budget,
-            f"cannot decide {gates} {target:g} at {sure(confidence)}: even without a mismatch it takes "
+            f"cannot decide {gates} {exact(target)} at {sure(confidence)}: even without a mismatch it takes "
             f"{enough} pairs; use --{option} {enough} or more",
         )
     return Plan(float(target), float(confidence), design, budget, delta, gates)

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Protocol, Self
 import msgspec
 
 from auditor.errors import AuditorError, BadValue, UsageError, suggestion
-from auditor.flow.parts import Bar, Chart, Part
+from auditor.flow.parts import Bar, Chart, Details, Part
 from auditor.flow.plan import Plan
 from auditor.flow.record import Accuracy, CellRow, Finding, Measure, Record, RhoInterval
 from auditor.flow.verdict import Verdict
@@ -180,8 +180,11 @@ class Question(Protocol):
     def again(self, bench: Bench, index: int) -> Iterator[Part]:
         """Run one trial again, and show it."""
 
-    def parts(self, record: Record) -> Iterator[Part]:
-        """Yield what a report says of this question besides what it says of every record."""
+    def parts(self, record: Record) -> Iterator[Part | Details]:
+        """Yield what a report says of this question besides what it says of every record.
+
+        A terminal shows Facts, and what stands in Details, with --verbose alone.
+        """
         yield from ()
 
     def title(self, record: Record) -> str | None:

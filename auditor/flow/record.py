@@ -34,7 +34,10 @@ T = TypeVar("T")
 
 
 class Measure(msgspec.Struct, frozen=True):
-    """One number that was asked for, with its two-sided interval; `count` of `of` where it is a share of a count."""
+    """One number that was asked for, with its two-sided interval; `count` of `of` where it is a share of a count.
+
+    An estimate that is the mean of a number for each pair has its standard error, which describes and bounds nothing.
+    """
 
     name: str  # rho, churn, inaccurate, ...
     estimate: float | None  # what was seen; null if nothing was
@@ -44,6 +47,7 @@ class Measure(msgspec.Struct, frozen=True):
     method: str  # how the interval was computed
     count: int | None = None  # how often it happened, where it is a share of a count
     of: int | None = None  # in how many trials
+    standard_error: float | None = None  # of the estimate, where it is a mean over pairs
 
 
 class Bound(msgspec.Struct, frozen=True):

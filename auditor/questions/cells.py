@@ -65,7 +65,7 @@ class CellQuestion(Question):
         if compares and options.private in (None, "both"):
             half = replace(options, confidence=1 - error_probability(options.confidence) / 2)  # of the error, for each
             both = [replace(cells[0], private=how, name=f"private {how}") for how in ("unshared", "shared")]
-            leaves = [self.settle(cell, half).planned(extends=False) for cell in both]
+            leaves = [self.settle(cell, half).planned(extends=False, stated=options.confidence) for cell in both]
             return UnsharedAndShared(leaves, options.confidence)
         if options.private == "both":
             raise UsageError("--private both compares two plain audits: with other questions give shared or unshared")
@@ -74,7 +74,7 @@ class CellQuestion(Question):
         leaves = [self.settle(cell, options).planned(cells=len(cells)) for cell in cells]  # each fails with its share
         targets = {leaf.plan.target or 0.0 for leaf in leaves}
         if len(targets) > 1:
-            named = ", ".join(f"{target:g}" for target in sorted(targets)[:3])
+            named = ", ".join(exact(target) for target in sorted(targets)[:3])
             raise UsageError(f"the subject claims another rho for each input ({named} ...): give one with --rho")
         return EveryCell(leaves)
 
@@ -248,6 +248,14 @@ class EveryCell(InquiryBase):
         self._out = [*range(count)]
 
     @property
+    def _kind(self) -> str:
+        """What the cells are, in a user's words."""
+        if all(cell.input is None for cell in self.cells):
+            return "sources"
+        one_source = len({id(cell.source) for cell in self.cells}) == 1
+        return "inputs" if one_source else "sources and inputs"
+
+    @property
     def _each_budget(self) -> int:
         return self.first.plan.budget
 
@@ -299,7 +307,8 @@ class EveryCell(InquiryBase):
         if "fail" in self.states:
             cell = self.states.index("fail")
             found = self.leaves[cell].verdict()
-            return replace(found, reason=f"with {self.cells[cell].name} {found.reason}", error_spent=self.plan.alpha)
+            words = f"With {self.cells[cell].name}, {found.reason[:1].lower()}{found.reason[1:]}"
+            return replace(found, reason=words, error_spent=self.plan.alpha)
         return self._passed() if set(self.states) == {"pass"} else self._undecided()
 
     def _passed(self) -> Verdict:
@@ -311,10 +320,14 @@ class EveryCell(InquiryBase):
         if largest := max(rates):
             rate = f"the largest that was seen is {largest:.3g}, with {self.cells[rates.index(largest)].name}"
         else:
-            none = "none outside" if self.plan.unit == "runs" else "no mismatch in any"
-            rate = f"{none} of {sum(self._done):,} {self.plan.unit}"
-        what = f"{self.first.claim()} is at most {at_most(most, beside=target)} for each of {len(found)} cells"
-        reason = f"{what} ({sure(confidence)}){against}; {rate}"
+            done = f"{sum(self._done):,}"
+            none = {
+                "runs": f"none of {done} runs did",
+                "strings": f"no two runs differed with any of {done} values of r",
+            }
+            rate = none.get(self.plan.unit, f"no two runs differed in any of {done} pairs")
+        what = f"{self.first.claim()} is at most {at_most(most, beside=target)} with each of {len(found)} {self._kind}"
+        reason = f"{what[:1].upper() if what[:3] != 'rho' else 'r'}{what[1:]} ({sure(confidence)}){against}; {rate}"
         reason += next((words for leaf in self.leaves if (words := leaf.proviso())), "")
         reason += self.first.trusts(self.leaves)
         return Verdict("pass", reason, found[0].decided_by, self.plan.alpha, Bound("upper", most, confidence))
@@ -326,13 +339,14 @@ class EveryCell(InquiryBase):
         is_spent = all(self._done[cell] >= self._each_budget for cell in open_cells)
         after = f"{self._each_budget:,} {unit} each" if is_spent else f"{sum(self._done):,} {unit} in all"
         reason = (
-            f"{len(open_cells)} of {len(self.cells)} cells are undecided after {after}, "
-            f"{self.cells[worst].name} with {row.mismatches:,} {'outside' if unit == 'runs' else 'mismatches'}, "
-            f"{between(row.low, row.high, beside=self.plan.target)} (all cells together, {sure(row.confidence)})"
+            f"{len(open_cells)} of {len(self.cells)} {self._kind} are undecided after {after}. The worst may be "
+            f"{self.cells[worst].name}, with {row.mismatches:,} {'outside' if unit == 'runs' else 'mismatches'} in "
+            f"{row.pairs:,}: {between(row.low, row.high, beside=self.plan.target)} ({sure(row.confidence)}, all "
+            f"{self._kind} together)"
         )
         if is_spent:
             target = {"strings": "--nu", "runs": "--eta"}.get(unit, "--rho")
-            reason += f"; use more --{unit} and a new --seed, or a larger {target}"
+            reason += f". Use more --{unit} and a new --seed, or a larger {target}"
         return Verdict("inconclusive", reason, "budget", self.plan.alpha)
 
     def answer(self) -> Answer:
@@ -382,7 +396,7 @@ class EveryCell(InquiryBase):
 
     def outlook(self) -> Outlook:
         open_cells, done = self._open, sum(self._done)
-        words = f"{len(open_cells)} of {len(self.cells)} cells undecided after {done:,} {self.plan.unit}"
+        words = f"{len(open_cells)} of {len(self.cells)} {self._kind} undecided after {done:,} {self.plan.unit}"
         if open_cells:
             worst = max((self.leaves[cell] for cell in open_cells), key=lambda leaf: leaf.suspicion())
             words += f"; {worst.outlook().words}"

@@ -6,7 +6,6 @@ probability 1 - alpha it holds at every number of pairs at once, so also at the 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
@@ -24,10 +23,11 @@ from auditor.flow.wobbles import WATCHED
 from auditor.questions.cells import load_asked
 from auditor.questions.one_pair import show_pair
 from auditor.questions.pairs import Churn, PairsInquiry, check_has_churn
+from auditor.questions.reasons import found_words
 from auditor.request import SURE, Options, Request, option
 from auditor.statistics.cost import soonest
 from auditor.statistics.interval import MeanEvidence, two_sided
-from auditor.statistics.outward import between, exact, sure
+from auditor.statistics.outward import about, between, exact, sure
 from auditor.statistics.width import always_enough, fewest_pairs, next_look
 from auditor.trials.cell import make_cell
 from auditor.trials.trial import Trial
@@ -155,33 +155,16 @@ class EstimateInquiry(PairsInquiry):
             )
         low, high = self.limits()
         what = "churn" if self.is_of_churn else "rho"
-        found = f"{self._found()}: {what} is {between(low, high)} ({sure(plan.confidence)})"
+        rate = self.mean.total / n if self.is_of_churn else self.tally.mismatches / n
+        seen = found_words(plan, self.tally, self.mean)
+        near = "" if rate in (0, 1) else f" about {about(rate, 0.0, 1.0)}, and"
+        found = f"{seen}: {what} is{near} {between(low, high)} ({sure(plan.confidence)})"
         if self.decided:
             return Verdict("pass", found, "churn" if self.is_of_churn else "mismatches", plan.alpha)
         found += f"; this interval is wider than asked, which was {what} to within {exact(plan.half_width)}"
         if n >= plan.budget and (enough := always_enough(plan.wanted, plan.confidence, MAX_PAIRS)):
             found += f"; --pairs {enough} is always enough, and from a --ledger --resume goes on from here"
         return Verdict("inconclusive", found, "budget", plan.alpha)
-
-    def _found(self) -> str:
-        """Say in a user's words what was seen."""
-        n, k = self.tally.pairs, self.tally.mismatches
-        rate = self.mean.total / n if self.is_of_churn else k / n
-        pairs = "1 pair" if n == 1 else f"{n:,} pairs"
-        if rate == 0:
-            return f"No prediction changed in {pairs}" if self.is_of_churn else f"No two runs differed in {pairs}"
-        if rate == 1:
-            return (
-                f"Every prediction changed in {pairs}"
-                if self.is_of_churn
-                else f"The two runs differed in all of {pairs}"
-            )
-        share = f"about {share_text(rate, self.plan.half_width)}"
-        return (
-            f"Two fits disagree on {share} of predictions"
-            if self.is_of_churn
-            else f"Two runs differ in {share} of pairs"
-        )
 
     def answer(self) -> Answer:
         plan = self.plan
@@ -205,13 +188,6 @@ class EstimateInquiry(PairsInquiry):
 
         then = soonest(is_narrow, done, plan.budget)
         return then and float(then - done)
-
-
-def share_text(rate: float, half_width: float) -> str:
-    """Return a share in percent with two digits, or with as many as the half-width is worth; never 0 or 100 %."""
-    digits = max(2, math.ceil(math.log10(rate / half_width)))
-    texts = (f"{100 * rate:.{more}g}" for more in range(digits, 17))
-    return next((text for text in texts if 0 < float(text) < 100), repr(100 * rate)) + " %"
 
 
 class Estimate(Question):

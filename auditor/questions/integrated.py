@@ -31,7 +31,7 @@ from auditor.flow.wobbles import WATCHED
 from auditor.questions.pairs import PairsInquiry, PairsOptions, make_pairs_plan
 from auditor.statistics.contradiction import Contradiction
 from auditor.statistics.interval import MeanEvidence, most_unseen
-from auditor.statistics.outward import at_most, sure
+from auditor.statistics.outward import at_most
 from auditor.subjects.finishing import Finishing
 from auditor.trials.cell import Cell
 from auditor.trials.integrated import FINISHES, CorePair, Half, count_apart, declared_mismatch, run_integrated, why_not
@@ -147,12 +147,8 @@ class IntegratedPairs(PairsInquiry):
         body = max((leaf.body for leaf in leaves if leaf.body), key=lambda one: one.share, default=None)
         if body is None:
             return ""
-        return (
-            f"; this is{self._given().removeprefix(',')}: the function itself gave what these steps give in each of "
-            f"{body.runs:,} runs, so it differs from them in at most {at_most(body.share)} of runs "
-            f"({sure(body.confidence)}, apart from the verdict's); by both statements together its own rho is at most "
-            f"{at_most(body.rho)} ({sure(body.rho_confidence)})"
-        )
+        steps = "; this is the rho of the two steps that it declares, and the function itself gave what they give"
+        return f"{steps} in each of {body.runs:,} runs"
 
     @property
     def body(self) -> Body | None:
@@ -173,13 +169,14 @@ class IntegratedPairs(PairsInquiry):
     def _contradiction(self) -> str:
         seen, wrong = self.doubt, at_most(self.plan.cells * self.gate.alpha_kept)
         if seen.impossible:
-            what = f"two cores of pair {self.contradicted} finish as the declared mismatch says that they cannot"
-            return f"{what}: it is no {'probability' if self._is_exact else 'upper bound'} of what finish does"
+            what = f"the outputs of pair {self.contradicted} are what the declared mismatch says that they cannot be"
+            kind = "probability" if self._is_exact else "upper bound of the probability"
+            return f"{what}: it is not the {kind} that two runs with the same r differ"
         verb = "says about" if self._is_exact else "allows at most"
         return (
-            f"the declared mismatch is not true: {seen.seen:,} of {seen.pairs * seen.coins:,} real finishes of "
-            f"{seen.pairs:,} pairs differ, and it {verb} {seen.expected:,.1f} (a wrong alarm with probability at most "
-            f"{wrong})"
+            f"the declared mismatch is not true: with {seen.coins:,} values of r for each of {seen.pairs:,} pairs of "
+            f"samples, {seen.seen:,} of {seen.pairs * seen.coins:,} outputs differ, and it {verb} {seen.expected:,.1f} "
+            f"(a wrong alarm with probability at most {wrong})"
         )
 
     def rho(self) -> Interval:
@@ -194,7 +191,8 @@ class IntegratedPairs(PairsInquiry):
         return (METHOD if self._uses_formula() else BY_FINISHES) + self._given()
 
     def _rho_measure(self, rho: Interval) -> Measure:
-        return Measure("rho", rho.estimate, rho.low, rho.high, rho.confidence, rho.method)
+        of_mean = (rho.estimate, rho.low, rho.high, rho.confidence, rho.method)
+        return Measure("rho", *of_mean, standard_error=self.evidence.standard_error)
 
     def answer(self) -> Answer:
         found = PairsInquiry.answer(self)

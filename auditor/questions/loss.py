@@ -169,7 +169,9 @@ class LossQuestion(CellQuestion):
         plan = make_pairs_plan(cell, options)
         allowed = loss.allowed(plan.target or 0.0, load_source(cell.source))
         if allowed >= 1:
-            raise UsageError(f"rho + delta is {allowed:g}: every share is within it; use a smaller --rho or --delta")
+            raise UsageError(
+                f"rho + delta is {exact(allowed)}: every share is within it; use a smaller --rho or --delta"
+            )
         judged = Judged(
             fault=f"break R(h) <= R^(h) + {at_least(loss.slack(cell.size))}",
             share="of the runs break Lemma A.6's inequality",

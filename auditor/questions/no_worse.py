@@ -84,8 +84,9 @@ def settle_no_worse(cell: Cell, options: PairsOptions) -> NoWorse:
     target = float(at_most(limits[1] + before.margin)) if before.pairs else None  # as it is shown
     if target is not None and target >= 1:
         raise UsageError(
-            f"the baseline, {_counted(before)}, leaves room for every rho, so that none is worse by {before.margin:g}: "
-            "--update-baseline counts afresh; of what always differs say expect = 'fail', with a reason"
+            f"the baseline, {_counted(before)}, leaves room for every rho, so that none is worse by "
+            f"{exact(before.margin)}: --update-baseline counts afresh; of what always differs say expect = 'fail', "
+            "with a reason"
         )
     wanted, plan = plan.target or 0.0, replace(plan, target=target, delta=None)
     return NoWorse(replace(cell, watched=WATCHED), plan, before=before, limits=limits, wanted=wanted)
@@ -207,5 +208,5 @@ def baseline_facts(record: Record) -> Iterator[Part]:
     one = msgspec.convert(found, BaselineAnswer) if found else None
     if one is not None and one.pairs:
         counts = f"{one.mismatches:,} mismatches in {one.pairs:,} pairs; rho was {between(one.low, one.high)}"
-        limits = f"{counts} ({percent(one.confidence)} each way); a margin of {one.margin:g}"
+        limits = f"{counts} ({percent(one.confidence)} each way); a margin of {exact(one.margin)}"
         yield Facts([("baseline", f"{limits}; its half of the error is common to all runs that use it")])

@@ -15,7 +15,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from auditor.errors import UsageError
-from auditor.flow.parts import Part, Words
+from auditor.flow.parts import Details, Part, Words
 from auditor.flow.plan import DEFAULT_TARGET, Plan, error_probability, make_plan
 from auditor.flow.question import Answer, Outlook, with_example
 from auditor.flow.record import EXAMPLES, Accuracy, CellRow, Measure, Record
@@ -165,7 +165,8 @@ class PairsInquiry(OneCell):
         measures = [self._rho_measure(rho)]
         if churn:
             found = (churn.mean, churn.low, churn.high, churn.confidence)
-            measures.insert(not self.is_of_churn, Measure("churn", *found, "betting confidence sequence"))
+            own = Measure("churn", *found, "betting confidence sequence", standard_error=self.mean.standard_error)
+            measures.insert(not self.is_of_churn, own)
         if accuracy:
             measures.append(accuracy_measure(accuracy))
         return Answer(
@@ -287,7 +288,7 @@ class Rho(CellQuestion):
             found = settle_integrated(cell, options)
         return found or settle_counted(cell, options, self.name)
 
-    def parts(self, record: Record) -> Iterator[Part]:
+    def parts(self, record: Record) -> Iterator[Part | Details]:
         answer = msgspec.to_builtins(record.answer)  # a record that was read from a file may have any
         if not isinstance(answer, dict):
             return
@@ -296,11 +297,12 @@ class Rho(CellQuestion):
 
             yield from baseline_facts(record)
         if answer.get("churn"):
-            yield Words(
-                "The target is for rho here: two runs differ if a single prediction does. By default repair judges the "
-                "churn, which is the share of predictions that change, of a classifier and of a regressor that is not "
-                "linear, and of a search the setting that it finds. --measure and --view settle it for both commands."
+            words = (
+                "The target is for rho here: two runs differ if a single prediction does. For a classifier, and for a "
+                "regressor that is not linear, repair asks about churn instead, the share of predictions that change; "
+                "for a search, about the setting that it finds. --measure and --view say what both are to ask about."
             )
+            yield Details([Words(words)])
 
     def again(self, bench: Bench, index: int) -> Iterator[Part]:
         yield from show_pair(bench, index)

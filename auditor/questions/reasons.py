@@ -6,7 +6,7 @@ import math
 
 import msgspec
 
-from auditor.flow.plan import Plan
+from auditor.flow.plan import Plan, error_probability
 from auditor.flow.verdict import (
     LIKELY,
     Bound,
@@ -21,9 +21,10 @@ from auditor.flow.verdict import (
 )
 from auditor.statistics.cost import information_bound
 from auditor.statistics.gate import Gate
-from auditor.statistics.interval import BOUNDS, MeanEvidence
-from auditor.statistics.outward import about, at_least, at_most, exact, sure
+from auditor.statistics.interval import BOUNDS, MeanEvidence, two_sided
+from auditor.statistics.outward import about, at_least, at_most, between, exact, sure
 from auditor.statistics.threshold import MOST_CALIBRATED
+from auditor.trials.integrated import FINISHES
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -32,7 +33,7 @@ class Judged(msgspec.Struct, frozen=True):
     fault: str = "are inaccurate"
     share: str = "of the runs are inaccurate"
     allows: str = "the subject allows"
-    open: str = "accuracy was not certified"
+    open: str = "whether its answers are accurate was neither shown nor refuted"
     follows: str = ""
 
 
@@ -41,39 +42,68 @@ def decide(plan: Plan, gate: Gate, tally: Tally, mean: MeanEvidence, judged: Jud
     if is_inaccurate(plan, gate, tally):
         return inaccurate(plan, gate, tally, judged)
     passes, fails = sides(plan, gate, tally, mean)
-    low, high = bounds(plan, gate, tally, mean)
     if not passes and not fails:
-        return Verdict("inconclusive", _undecided(plan, gate, tally, mean, low, high), "budget", plan.alpha)
+        return Verdict("inconclusive", _undecided(plan, gate, tally, mean), "budget", plan.alpha)
+    low, high = bounds(plan, gate, tally, mean)
     bound = decided_bound(plan, gate, high if passes else low)
     verb = "at most" if passes else "above" if bound.value == gate.target else "at least"
-    reason = f"{_rate(plan, gate, tally, mean)} {verb} {against_target(bound, gate.target)}"
+    said = against_target(bound, gate.target, stated(plan, fails=fails))
+    reason = f"{found_words(plan, tally, mean)}{_estimate(plan, gate, tally, mean)} {verb} {said}"
     if passes:
         reason += accuracy_words(plan, tally, judged)
     decider = "mismatches" if plan.gates == "rho" else "churn"
     return Verdict("pass" if passes else "fail", reason, decider, plan.alpha, bound)
 
 
-def _rate(plan: Plan, gate: Gate, tally: Tally, mean: MeanEvidence) -> str:
-    """Say what was seen, up to where a bound follows: an estimate, or that there is nothing to make one of."""
+def stated(plan: Plan, *, fails: bool = False) -> str:
+    """Return the confidence of a verdict, which is the one that its report states.
+
+    A bound may be closer than that, where a fail leaves a share of the error to something else. Of audits that are to
+    pass together, the fails share the error.
+    """
+    together = f", all {plan.family:,} audits" if fails and plan.family > 1 else ""
+    return f"{sure(plan.stated or plan.confidence)}{together}"
+
+
+def _seen_rate(plan: Plan, tally: Tally, mean: MeanEvidence) -> float:
+    return (mean.total if plan.is_of_means else tally.mismatches) / tally.pairs
+
+
+def found_words(plan: Plan, tally: Tally, mean: MeanEvidence) -> str:
+    """Say in a user's words how often two runs differed, or by how much."""
     n, k = tally.pairs, tally.mismatches
-    what, rate = "rho" if plan.gates == "rho" else "the mean churn", (mean.total if plan.is_of_means else k) / n
+    rate, pairs = _seen_rate(plan, tally, mean), "1 pair" if n == 1 else f"{n:,} pairs"
+    if plan.gates == "churn":
+        if rate in (0, 1):
+            return f"{'Every' if rate else 'No'} prediction changed in {pairs}"
+        return f"Two fits disagree on about {about(100 * rate, 100.0)} % of the predictions, over {pairs}"
     if plan.integrates:
-        none = f"no two cores of {n:,} pairs finish differently: rho is"
-        return none if rate == 0 else f"rho is about {about(rate, gate.target)} by the cores of {n:,} pairs, and"
+        if rate == 0:
+            return f"No two runs differed on {pairs} of samples, each with {FINISHES} values of r"
+        near = about(rate, *([] if plan.target is None else [plan.target]), 1.0)
+        return f"On {pairs} of samples, two runs with the same r differ with probability about {near}"
     if k == 0:
-        return f"no mismatch in {n:,} pairs: {what} is"
-    if rate == 1:
-        return f"each of {n:,} pairs differs: {what} is"
-    return f"{what} is about {about(rate, gate.target, 1.0)}, and"
+        return f"No two runs differed in {pairs}"
+    if k == n:
+        return "Two runs differed in the only pair" if n == 1 else f"Two runs differed in each of {pairs}"
+    return f"Two runs differed in {k:,} of {pairs}"
 
 
-def against_target(bound: Bound, target: float) -> str:
+def _estimate(plan: Plan, gate: Gate, tally: Tally, mean: MeanEvidence) -> str:
+    """Return what leads to a bound, after `found_words`: the estimate, unless all pairs or none differ."""
+    what, rate = "churn" if plan.gates == "churn" else "rho", _seen_rate(plan, tally, mean)
+    if rate in (0, 1) or plan.is_of_means:
+        return f": {what} is"
+    return f": {what} is about {about(rate, gate.target, 1.0)}, and"
+
+
+def against_target(bound: Bound, target: float, confidence: str) -> str:
     """Say the bound against the target, with as many digits as show on which side of the target it is."""
     if bound.value == target:
-        return f"{exact(target)}, the target ({sure(bound.confidence)})"
+        return f"{exact(target)}, the target ({confidence})"
     rounded, against = (at_most, "within") if bound.side == "upper" else (at_least, "above")
     value = rounded(bound.value, beside=target)
-    return f"{value} ({sure(bound.confidence)}), {against} the target {exact(target)}"
+    return f"{value} ({confidence}), {against} the target {exact(target)}"
 
 
 def accuracy_words(plan: Plan, tally: Tally, judged: Judged) -> str:
@@ -83,7 +113,7 @@ def accuracy_words(plan: Plan, tally: Tally, judged: Judged) -> str:
         return ""
     if certified:
         assert plan.delta is not None  # or nothing was asked
-        return f"; at most {exact(plan.delta)} {judged.share} ({sure(1 - plan.alpha)}, its own)"
+        return f"; at most {exact(plan.delta)} {judged.share} ({sure(plan.confidence)}, apart from the verdict)"
     return f"; {judged.open}"
 
 
@@ -91,7 +121,7 @@ def inaccurate(plan: Plan, gate: Gate, tally: Tally, judged: Judged) -> Verdict:
     """Return the verdict where too many runs are inaccurate."""
     least = BOUNDS[plan.design][0](tally.runs, tally.failures, gate.alpha_fail)
     seen = f"{tally.failures} of {tally.runs} runs {judged.fault}"
-    words, allowed = sure(1 - plan.cells * gate.alpha_fail), plan.delta or 0.0
+    words, allowed = stated(plan, fails=True), plan.delta or 0.0
     if allowed == 0:
         reason = f"{seen}, where {judged.allows} none"
     elif least <= allowed:  # a calibrated gate needs less than a limit that holds at every n
@@ -102,47 +132,51 @@ def inaccurate(plan: Plan, gate: Gate, tally: Tally, judged: Judged) -> Verdict:
     return Verdict("fail", f"{reason}{judged.follows}", "accuracy", plan.alpha)
 
 
-def _undecided(plan: Plan, gate: Gate, tally: Tally, mean: MeanEvidence, low: Bound, high: Bound) -> str:
+def _undecided(plan: Plan, gate: Gate, tally: Tally, mean: MeanEvidence) -> str:
     """Say what was seen, what is known by now, and what it would take to decide."""
     if not tally.pairs:
         return f"no pair was run, so nothing is known of {plan.gates}"
-    rate = (mean.total if plan.is_of_means else tally.mismatches) / tally.pairs
-    what = "a mean churn" if plan.gates == "churn" else "a mean mismatch"
-    seen = f"{what} of {about(rate, gate.target)}" if plan.is_of_means else f"{tally.mismatches} mismatches"
-    counts = f"{seen} in {tally.pairs} pairs do not decide {plan.gates} {exact(gate.target)}"
-    each = f" ({sure(low.confidence)})" if low.confidence != high.confidence else ""
-    known = (
-        f"by now {plan.gates} is about {about(rate, gate.target)}, at least {at_least(low.value)}{each} and at most "
-        f"{at_most(high.value)} ({sure(high.confidence)}{'' if each else ' each'})"
-    )
+    rate, limits = _seen_rate(plan, tally, mean), between(*_two_sided(plan, tally, mean))
+    known = f"{found_words(plan, tally, mean)}{_estimate(plan, gate, tally, mean)} {limits} ({stated(plan)})"
+    counts = f"{known}, which does not show whether it is at most {exact(gate.target)}, the target"
     if plan.design == "fixed":
         # The same pairs with more of them would be a second look at full error.
-        return f"{counts}; {known}; a fixed design is judged once: for another try take --pairs, and a new --seed"
+        return f"{counts}. A fixed number of pairs is judged once: for another try, use --pairs and a new --seed"
     if tally.pairs < plan.budget:
-        return f"{counts}; {known}"  # it was stopped, and whoever did so says what goes on
+        return counts  # it was stopped, and whoever did so says what goes on
     if plan.is_of_means:
-        return f"{counts}; {known}; more --pairs may: the same command goes on from here"
-    return f"{counts}; {known}; {_what_would_decide(plan, gate, tally, rate)}"
+        return f"{counts}. More --pairs may decide: the same command goes on from here"
+    return f"{counts}. {_what_would_decide(plan, gate, tally, rate)}"
+
+
+def _two_sided(plan: Plan, tally: Tally, mean: MeanEvidence) -> tuple[float, float]:
+    """Return the interval that holds at every number of pairs; of a fixed number that was run, the closer one."""
+    if plan.is_of_means:
+        share = error_probability(plan.each) / 2
+        return mean.lower(share), mean.upper(share)
+    design = plan.design if tally.pairs == plan.budget else "anytime"
+    return two_sided(design, tally.pairs, tally.mismatches, plan.each)
 
 
 def _what_would_decide(plan: Plan, gate: Gate, tally: Tally, rate: float) -> str:
     """Say how many pairs decide nine times in ten, if rho is the rate that was seen."""
     afresh = enough_pairs(plan, gate, tally, rate, goes_on=False)
+    if_so = f"if rho is the rate seen, {about(rate, gate.target)}"
     if afresh is None:
         least = math.floor(min(1e15, information_bound(rate, gate.target, plan.alpha, LIKELY)))
         if least == 1e15:
-            return "at the rate seen, which is the target, no test decides"
-        needs = f"takes {least:,} pairs or more on average"
+            return "The rate seen is the target itself: if rho is that, no test decides"
         return (
-            f"at the rate seen, {about(rate, gate.target)}, any test that decides with probability {LIKELY:g} {needs}"
+            f"To decide with probability {LIKELY:g}, any test takes {least:,} pairs or more on average, {if_so}: so "
+            "close to the target, a target further away is easier to decide"
         )
     pairs, chance = afresh
-    odds = f"decides with probability {at_least(chance, 2)} if rho is the rate seen, {about(rate, gate.target)}"
+    odds = f"with probability {at_least(chance, 2)}, {if_so}"
     if pairs > MOST_CALIBRATED and plan.budget > MOST_CALIBRATED:
-        return f"the same command with --pairs {pairs} goes on from here and {odds}"
+        return f"The same command with --pairs {pairs} goes on from here, and decides {odds}"
     further = enough_pairs(plan, gate, tally, rate, goes_on=True) if plan.extends else None
-    afresh_words = f"--pairs {pairs} with a new --seed {odds}"
+    words = f"--pairs {pairs} with a new --seed decides {odds}"
     if further is None:
-        return afresh_words
-    resumed = f"--resume --pairs {further[0]} goes on from here and does so with probability {at_least(further[1], 2)}"
-    return f"{afresh_words}; from a --ledger, {resumed}"
+        return words
+    goes_on = f"--resume --pairs {further[0]} goes on from here, and decides with probability {at_least(further[1], 2)}"
+    return f"{words}; with a --ledger, {goes_on}"

@@ -16,6 +16,7 @@ from rich.text import Text
 from auditor.flow.question import Inquiry, Outlook
 from auditor.lookup import short_name
 from auditor.process.escape import visible
+from auditor.statistics.outward import exact
 from auditor.trials.preflight import PAIRS
 
 _REDRAW = 0.1  # seconds between two looks at how it is going, which cost milliseconds
@@ -96,7 +97,7 @@ class Watching:
             self.notice(f"{name}: {inquiry.asks or f'{plan.budget:,} {plan.unit} in all'}")
             return
         least, most = (plan.runs * count + 2 * PAIRS for count in (plan.least_trials, plan.budget))
-        self.notice(f"auditing {name}: is {plan.gates} at most {plan.target:g}?")
+        self.notice(f"auditing {name}: is {plan.gates} at most {exact(plan.target)}?")
         self.notice(f"a pass takes {least:,} runs or more; {most:,} are the most")
 
     def timed(self, seconds_a_run: float) -> None:

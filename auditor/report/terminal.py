@@ -21,6 +21,7 @@ from auditor.report.pictures.axes import top_of
 from auditor.report.words import describe
 from auditor.statistics.outward import exact
 
+MORE = "More with --verbose: sample, intervals, budget, cost, and an example in full."
 _LONGEST = 4000  # characters of any one text from a subject, in a line
 _BLOCK = 20_000  # and on lines of its own
 _WIDEST, _NAME = 100, 8  # columns of a plot, and of a name that is broken
@@ -30,13 +31,15 @@ _COLOURS = {"dim": "dim", "error": "magenta", "warning": "yellow", "info": "dim"
 
 
 def show(record: Record, console: Console, *, verbose: bool = False) -> None:
-    show_parts(describe(record, verbose=verbose), console)
+    """Print the report of a record: what fits on one screen, or all of it."""
+    more = [] if verbose or record.verdict == "error" else [Words(MORE, "dim")]
+    show_parts([*describe(record, verbose=verbose), *more], console)
 
 
-def as_text(record: Record, width: int = 100) -> str:
-    """Return the report without colour, for a log or an assertion's message."""
+def as_text(record: Record, width: int = 100, *, verbose: bool = False) -> str:
+    """Return the report without colour: what fits on one screen, or all of it, for a log that nobody can ask again."""
     console = Console(file=io.StringIO(), width=width, color_system=None, markup=False, emoji=False, highlight=False)
-    show(record, console)
+    show_parts(describe(record, verbose=verbose), console)
     assert isinstance(console.file, io.StringIO)
     return without_commands(console.file.getvalue().rstrip())
 
@@ -64,7 +67,7 @@ def _stands_apart(part: Part, before: Part | None) -> bool:
     if isinstance(part, Facts):
         return not isinstance(before, Words)
     if isinstance(part, Listing) and part.style == "plain":
-        goes_on = isinstance(before, Listing) and before.style == part.style and not part.at
+        goes_on = isinstance(before, Listing) and before.style == part.style and not (part.at or before.texts[1:])
         return not (goes_on or (isinstance(before, Words) and before.style == "title"))
     return True
 

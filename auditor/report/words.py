@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from auditor.errors import UsageError
-from auditor.flow.parts import Bar, Chart, Command, Facts, Listing, Part, Table, Words
+from auditor.flow.parts import Bar, Chart, Command, Details, Facts, Listing, Part, Table, Words
 from auditor.flow.question import Question, find_question, registered_questions
 from auditor.flow.record import IN_PROCESS, Record
 from auditor.flow.wobbles import WATCHED, Element, Wobbles
@@ -24,16 +24,13 @@ from auditor.request import listed
 from auditor.statistics.outward import at_least, at_most, between, exact, percent
 
 _NAME = 60  # characters of a cell's name in a table
-_ELEMENTS = 3  # wobbling elements that have a line of their own
-_ONE_SIDED = ". The verdict uses a one-sided limit, which is closer."
-_WIDER = (
-    ". This interval is wider than the verdict needs, because it holds however many pairs are run; it may contain the "
-    "target."
-)
+_ELEMENTS = 3  # differing elements that have a line of their own
+_ONE_SCREEN = 2  # and on one screen
+_SHOWN = 60  # characters of an output in a line
 # Facts about how an audit was run, which a page shows apart from what was measured.
 HOW_IT_RAN = (
     *("sample", "resampled", "compared", "close", "parameters"),
-    *("claimed", "note", "overridden", "budget", "confidence", "cost"),
+    *("claimed", "note", "overridden", "budget", "interval", "confidence", "cost"),
 )
 Row = Sequence[str]  # a name, then our own words and somebody else's in turn
 
@@ -46,6 +43,7 @@ class Report(NamedTuple):
     bars: Sequence[Bar]
     facts: Facts
     found: Sequence[Part]  # what the question itself reports
+    lead: Sequence[Part]  # of that, what one screen shows
     cells: Sequence[Part]
     wobbles: Sequence[Part]
     examples: Sequence[Part]
@@ -67,7 +65,8 @@ class Report(NamedTuple):
 def make_report(record: Record, *, verbose: bool = False) -> Report:
     """Return all parts of a record's report; a `verbose` one names the method of each interval."""
     question = _question(record)
-    own = [*question.parts(record)] if question else []
+    said = [*question.parts(record)] if question else []
+    own = [part for one in said for part in (one.parts if isinstance(one, Details) else [one])]
     rows: list[Row] = [row for part in own if isinstance(part, Facts) for row in part.rows]
     is_survey = question is not None and question.title(record) is not None
     return Report(
@@ -76,6 +75,7 @@ def make_report(record: Record, *, verbose: bool = False) -> Report:
         bars=[part for part in own if isinstance(part, Bar)] or [*_bar(record)],
         facts=make_facts(record, rows if own else _other_measures(record, verbose), is_survey, verbose),
         found=[part for part in own if not isinstance(part, (Facts, Bar))],
+        lead=[part for part in said if not isinstance(part, (Facts, Bar, Details))],
         cells=[] if is_survey else [*_cells(record)],
         wobbles=[*wobble_parts(record)],
         examples=[*_examples(record)],
@@ -87,14 +87,51 @@ def make_report(record: Record, *, verbose: bool = False) -> Report:
 
 
 def describe(record: Record, *, verbose: bool = False) -> Iterator[Part]:
-    """Yield the parts of a report in the order in which a person reads them."""
+    """Yield the parts of a report in the order in which a person reads them: all, or what fits on one screen."""
     report = make_report(record, verbose=verbose)
     yield from (report.title, report.reason)
+    if not verbose:
+        yield from _one_screen(record, report)
+        return
     if report.is_survey:
         yield from (*(bar for bar in report.bars if bar.target is None), *report.found, report.facts)
     else:
         yield from (*report.bars, report.facts, *report.found, *report.cells)
     yield from (*report.evidence, *report.scope)
+
+
+def _one_screen(record: Record, report: Report) -> Iterator[Part]:
+    """Yield the bar, the estimate of a mean, what differs, what was noticed, and what to try next."""
+    if record.verdict != "error":
+        yield from (bar for bar in report.bars if bar.target is None or not report.is_survey)
+    if estimate := _mean(record):
+        yield Facts([("estimate", estimate)])
+    yield from report.lead
+    if not report.is_survey:
+        yield from _cells(record, with_limits=False)
+    yield from (*wobble_parts(record, most=_ONE_SCREEN, example=True), *_noticed(report), *report.advice)
+    first = record.examples[0] if record.examples and record.unit == "pairs" else None
+    if first and first.replay:
+        yield Command(f"To see both outputs of pair {first.pair} in full:", first.replay)
+    yield from report.scope
+
+
+def _mean(record: Record) -> str:
+    """Return the estimate of a mean that was asked for, with its standard error; "" where shares are counted."""
+    first = record.measures[0] if record.measures else None
+    if first is None or first.estimate is None or first.standard_error is None:
+        return ""
+    error = f"{first.standard_error:.2g}"
+    return f"{first.name} {first.estimate:.3g}, with a standard error of {error}, over {record.pairs:,} pairs"
+
+
+def _noticed(report: Report) -> Iterator[Part]:
+    """Yield errors and warnings, with the command that follows each; what is merely worth knowing is left out."""
+    is_shown = False
+    for part in report.findings:
+        is_shown = part.style != "info" if isinstance(part, Listing) else is_shown
+        if is_shown:
+            yield part
 
 
 def _question(record: Record) -> Question | None:
@@ -170,27 +207,33 @@ def _bar(record: Record) -> Iterator[Bar]:
     yield Bar(*open_range(record), largest, record.target, record.verdict)
 
 
-def _cells(record: Record) -> Iterator[Part]:
-    """Yield a table of the cells, where there are several."""
+def _cells(record: Record, *, with_limits: bool = True) -> Iterator[Part]:
+    """Yield a table of the cells, where there are several; their limits are a statement apart from the verdict."""
     if len(record.cells) < 2:
         return
     sure = percent(record.cells[0].confidence)
-    counted = ("beyond eta", "strings") if record.unit == "strings" else ("mismatches", record.unit)
-    yield Table(
-        head=("", "verdict", *counted, "at least", "at most"),
-        rows=[
-            (
-                shortened(cell.name, _NAME),
-                "undecided" if cell.verdict == "inconclusive" else cell.verdict,
-                f"{cell.mismatches:,}" + (f", {cell.failures:,} inaccurate" if cell.failures else ""),
-                f"{cell.pairs:,}",
-                at_least(cell.low, beside=record.target),
-                at_most(cell.high, beside=record.target),
-            )
-            for cell in record.cells
-        ],
-        title=f"{measure_name(record)} of each cell; all intervals hold together with {sure} confidence:",
-    )
+    counted = {"strings": ("beyond eta", "values of r"), "runs": ("outside", "runs")}
+    what = {"strings": "nu", "runs": "the share of runs outside the list"}.get(record.unit, measure_name(record))
+    rows = []
+    for cell in record.cells:
+        state = "undecided" if cell.verdict == "inconclusive" else cell.verdict
+        counts = f"{cell.mismatches:,}" + (f", {cell.failures:,} inaccurate" if cell.failures else "")
+        row = [shortened(cell.name, _NAME), state, counts, f"{cell.pairs:,}"]
+        limits = (at_least(cell.low, beside=record.target), at_most(cell.high, beside=record.target))
+        rows.append([*row, *(limits if with_limits else ())])
+    head = ("", "verdict", *counted.get(record.unit, ("mismatches", record.unit)))
+    together = f"; these limits hold together with {sure} confidence, apart from the verdict" if with_limits else ""
+    title = f"{what[:1].upper() if what != 'rho' else 'r'}{what[1:]} for each {_cell_word(record)}{together}:"
+    yield Table((*head, *(("at least", "at most") if with_limits else ())), rows, title=title)
+
+
+def _cell_word(record: Record) -> str:
+    """Return what the cells of a record are, in a user's words."""
+    if _is_comparison(record):
+        return "way to run it"
+    if any(cell.input is not None for cell in record.cells):
+        return "input" if len({cell.source for cell in record.cells}) == 1 else "source and input"
+    return "source"
 
 
 def _examples(record: Record) -> Iterator[Part]:
@@ -210,8 +253,12 @@ def _findings(record: Record) -> Iterator[Part]:
 
 
 def _scope(record: Record) -> Iterator[Part]:
+    """Yield what a verdict does not speak of."""
+    if record.resample and record.verdict != "error":
+        rows = f"Samples are drawn anew from one data set ({record.resample})"
+        yield Words(f"{rows}: for samples of fresh rows rho may be higher or lower.", "dim")
     if record.verdict == "pass":
-        scope = f"these {len(record.cells)} cells" if _is_worst_of_several(record) else "this source"
+        scope = f"these {len(record.cells)} {_cell_word(record)}s" if _is_worst_of_several(record) else "this source"
         only = f"A pass speaks of {scope} and this size only: it proves nothing for other distributions or sizes."
         yield Words(only, "dim")
 
@@ -221,7 +268,7 @@ def _scope(record: Record) -> Iterator[Part]:
 
 def make_facts(record: Record, own: Sequence[Row], is_survey: bool, verbose: bool = False) -> Facts:
     """Return the facts of a record. Rows of the question's own come after rho, or replace those of the same name."""
-    found = [*_measured(record, verbose), *_sampled(record), *_claimed(record), *_spent(record, is_survey)]
+    found = [*_measured(record, verbose), *_sampled(record), *_claimed(record), *_spent(record, is_survey, verbose)]
     instead = {row[0]: row for row in own}
     named = {row[0] for row in found}
     first = int(bool(found) and found[0][0] == "rho")
@@ -237,7 +284,7 @@ def _other_measures(record: Record, verbose: bool) -> list[Row]:
             counts = "" if one.count is None or one.of is None else f"{one.count:,} of {one.of:,}; "
             method = f", {one.method}" if verbose else ""
             rows.append(
-                (one.name, f"{counts}{between(one.low, one.high)} ({percent(one.confidence)} two-sided{method})")
+                (one.name, f"{counts}{between(one.low, one.high)} ({percent(one.confidence)} confidence{method})")
             )
     return [*rows]
 
@@ -250,43 +297,51 @@ def _measured(record: Record, verbose: bool) -> Iterator[Row]:
     if record.rho and record.pairs:
         yield "rho", _rho(record, answer, verbose)
         if found := answer.get("integrated"):
-            yield "integrated", _integrated(record, found)
+            yield from _integrated(record, found)
     if churn := answer.get("churn"):
-        closer = _ONE_SIDED if record.question == "churn" and record.bound else ""
         limits = between(churn["low"], churn["high"], beside=record.target)
+        is_judged = record.question == "churn" and record.bound is not None
+        interval = "" if is_judged else f", {limits} ({percent(churn['confidence'])} confidence)"
         yield (
             "churn",
-            f"{churn['mean']:.3g} of the probe points change on average, {limits} "
-            f"({percent(churn['confidence'])} two-sided); "
+            f"{churn['mean']:.3g} of the probe points change on average{interval}; "
             f"half of the pairs at most {at_most(churn['median'])}, "
-            f"nine in ten at most {at_most(churn['ninth_decile'])}{closer}",
+            f"nine in ten at most {at_most(churn['ninth_decile'])}",
         )
     if record.accuracy:
         yield _accuracy(record, answer.get("loss"))
 
 
 def _rho(record: Record, answer: dict[str, Any], verbose: bool) -> str:
-    """Say how many pairs differ, and the interval of rho."""
+    """Say how many pairs differ; and the interval of rho, unless the verdict has a bound, which says it then."""
     rho = record.rho
     assert rho is not None  # or there is no row of it
-    limits, sure = between(rho.low, rho.high, beside=record.target), percent(rho.confidence)
+    interval = "" if record.bound else _limits(record, verbose)
     if answer.get("integrated") and rho.estimate is not None:
-        given = _given(record)
-        method = f", {rho.method.removesuffix(given)}" if verbose else ""
-        counts = f"{rho.estimate:.3g} on average over {record.pairs:,} pairs of cores;"
-        return f"{counts} {limits} ({sure} two-sided{method}{given}){interval_note(record)}"
+        counts = f"{rho.estimate:.3g} on average over {record.pairs:,} pairs of samples"
+        return f"{counts}; {interval}" if interval else counts
     differ = "1 mismatch" if record.mismatches == 1 else f"{record.mismatches or 0:,} mismatches"
     private = record.cells[0].variant if record.cells else None
+    of, largest = "", ""
     if record.unit == "strings":
-        several = len(record.cells) > 1 and answer.get("cell")
-        noun = "pairs, the first two runs of each string"
-        noun += f" of {len(record.cells)} cells; the largest is" if several else ";"
+        of, largest = ", the first two runs of each value of r", "the largest is "
+        of += f" for {len(record.cells)} {_cell_word(record)}s" if len(record.cells) > 1 else ""
     elif _is_worst_of_several(record):
-        noun = f"pairs over all {len(record.cells)} cells; the largest is"
-    else:
-        noun = f"pairs, with private randomness {private};" if private in ("shared", "unshared") else "pairs;"
-    method = f", {rho.method}" if verbose else ""
-    return f"{differ} in {record.pairs:,} {noun} {limits} ({sure} two-sided{method}){interval_note(record)}"
+        of, largest = f" over all {len(record.cells)} {_cell_word(record)}s", "the largest is "
+    elif private in ("shared", "unshared"):
+        of = f", with private randomness {private}"
+    counts = f"{differ} in {record.pairs:,} pairs{of}"
+    return f"{counts}; {largest if len(record.cells) > 1 else ''}{interval}" if interval else counts
+
+
+def _limits(record: Record, verbose: bool) -> str:
+    """Return the two-sided interval of rho with its confidence, what it takes on trust and its method."""
+    rho = record.rho
+    assert rho is not None
+    given = _given(record)
+    method = f", {rho.method.removesuffix(given)}" if verbose else ""
+    limits = between(rho.low, rho.high, beside=record.target)
+    return f"{limits} ({percent(rho.confidence)} confidence{method}{given})"
 
 
 def _given(record: Record) -> str:
@@ -294,49 +349,58 @@ def _given(record: Record) -> str:
     return "".join(record.rho.method.partition(", given ")[1:]) if record.rho else ""
 
 
-def interval_note(record: Record) -> str:
-    """Return a sentence for a two-sided interval that seems to say less than the verdict, else "".
+def _apart_from_verdict(record: Record, verbose: bool) -> Iterator[Row]:
+    """Yield the two-sided interval of rho where a bound decided: a statement of its own, which may seem to say less."""
+    rho, bound = record.rho, record.bound
+    if rho is None or bound is None or not record.pairs or record.question not in registered_questions():
+        return
+    largest = "the largest rho is " if _is_worst_of_several(record) else "rho is "
+    words = f"{largest}{_limits(record, verbose)}, apart from the verdict"
+    if record.target is not None and rho.low <= record.target < rho.high:
+        words += (
+            ": it is wider than what the verdict says, because it holds on both sides and however many pairs are run"
+        )
+    yield "interval", words
 
-    The verdict has a one-sided limit, or a calibrated gate that needs less evidence than an interval at every n.
-    """
-    bound, rho, target = record.bound, record.rho, record.target
-    if bound is None or rho is None or target is None or record.unit == "strings" or record.question == "churn":
-        return ""
-    if bound.value == target and rho.low <= target < rho.high:
-        return _WIDER
-    is_its_limit = any(math.isclose(bound.value, limit) for limit in (rho.low, rho.high))
-    return "" if bound.value == target or is_its_limit else _ONE_SIDED
 
-
-def _integrated(record: Record, found: dict[str, Any]) -> str:
-    """Say what rho was measured with, and whether real finishes agree."""
-    known = {"exact": "by the declared mismatch of two cores", "upper": "by real finishes, within a declared bound"}
-    how = known.get(str(found["declared"]), "by real finishes, without a formula")
+def _integrated(record: Record, found: dict[str, Any]) -> Iterator[Row]:
+    """Yield how rho was averaged over r, whether outputs agree with what was declared, and what is known of a body."""
+    how = {"exact": "by the mismatch that is declared", "upper": "and held against the upper bound that is declared"}
+    by = how.get(str(found["declared"]), "without a formula")
     total = found["finishes"] * (record.pairs or 0)
-    expected = f", where it says {found['expected']:,.1f}" if found["declared"] == "exact" else ""
-    return (
-        f"integrates the randomness of the finish, {how}; {found['finishes']} fresh r finish each pair, "
-        f"and {found['differing']:,} of {total:,} differ{expected}"
+    expected = f", where the declared mismatch says {found['expected']:,.1f}" if found["declared"] == "exact" else ""
+    yield (
+        "averaged",
+        f"over r, {by}: each pair of samples was also run to its end with {found['finishes']} fresh values of r, and "
+        f"{found['differing']:,} of {total:,} outputs differ{expected}",
     )
+    if body := found.get("body"):
+        yield (
+            "steps",
+            f"rho is that of the two steps that are declared, core and finish. The function itself gave what they give "
+            f"in each of {body['runs']:,} runs: it differs from them in at most {at_most(body['share'])} of runs "
+            f"({percent(body['confidence'])} confidence, apart from the verdict), and its own rho is at most "
+            f"{at_most(body['rho'])} ({percent(body['rho_confidence'])} confidence, verdict included)",
+        )
 
 
 def _accuracy(record: Record, loss: object) -> Row:
     """Return the row about runs that an oracle found inaccurate, or that a loss found not to generalise."""
     found = record.accuracy
     assert found is not None  # or there is no row of it
-    share = f"{between(found.low, found.high, beside=found.allowed)} ({percent(found.confidence)} two-sided)"
+    share = f"{between(found.low, found.high, beside=found.allowed)} ({percent(found.confidence)} confidence)"
     share += "" if found.allowed is None else f"; {exact(found.allowed)} is allowed"
     certified = ""
     if found.certified is not None and record.verdict == "pass":
-        certified = ", which is certified" if found.certified else ", which was not refuted, and not certified"
+        certified = ", which is shown" if found.certified else ", which was neither shown nor refuted"
     counts = f"{found.failures:,} of {found.runs:,}"
     if loss:
         rest = f"; a share {share}, by Lemma A.6{certified}"
         return "generalises", f"{counts} runs break R(h) <= R^(h) + slack by ", str(loss), rest
     if record.unit == "strings":
-        noun = "strings' most frequent outputs; a share"
+        noun = "most frequent outputs, one for each value of r; a share"
     elif _is_worst_of_several(record):
-        noun = f"runs over all {len(record.cells)} cells; the largest share is"
+        noun = f"runs over all {len(record.cells)} {_cell_word(record)}s; the largest share is"
     else:
         noun = "runs; a share"
     return "inaccurate", f"{counts} {noun} {share}{certified}"
@@ -365,7 +429,7 @@ def _sampled(record: Record) -> Iterator[Row]:
 
 def _claimed(record: Record) -> Iterator[Row]:
     """Yield rows about what the author claims, and what was overridden."""
-    claimed = "" if record.claimed is None else f"rho {record.claimed:g}"
+    claimed = "" if record.claimed is None else f"rho {exact(record.claimed)}"
     if record.theorem:
         scale = 1.0 if record.sample_scale is None or len(_sizes(record)) > 1 else record.sample_scale
         below = "" if scale >= 1 else f" (below theorem: {scale:.3g} of the size it asks for)"
@@ -378,17 +442,19 @@ def _claimed(record: Record) -> Iterator[Row]:
         yield "overridden", f"{name} ", str(used), ", declared ", str(declared)
 
 
-def _spent(record: Record, is_survey: bool) -> Iterator[Row]:
+def _spent(record: Record, is_survey: bool, verbose: bool) -> Iterator[Row]:
     """Yield rows about the budget, the confidence and the cost."""
     if not count_trials(record):
         return
     design = {"fixed": ", all of them run", "anytime": ", or fewer if they decide"}.get(record.design, "")
     runs = answer_of(record).get("runs")
-    unit = f"{record.unit} of {runs} runs" if runs and record.unit == "strings" else record.unit
+    unit = f"values of r, with {runs} runs each" if runs and record.unit == "strings" else record.unit
     since = f"; the gate was planned for {record.first_budget:,}" if record.first_budget else ""
     yield "budget", f"{record.budget:,} {unit}{'' if is_survey else design}{since}"
-    if not is_survey and (stated := confidences(record)):
-        yield "confidence", stated
+    if not is_survey:
+        yield from _apart_from_verdict(record, verbose)
+        if stated := confidences(record):
+            yield "confidence", stated
     cost = record.cost
     where = "in this process, of which" if cost.engine == IN_PROCESS else f"{cost.engine}, with"
     yield (
@@ -411,13 +477,14 @@ def confidences(record: Record) -> str:
     if record.rho is None:
         return verdict
     if record.unit == "strings":
-        of = " of all cells" if len(record.cells) > 1 else ""
+        of = f" of all {_cell_word(record)}s" if len(record.cells) > 1 else ""
         rows = f"the rows of the table{of} hold together with {together} confidence"
         return f"{verdict}; {rows}, the interval of rho by itself with {percent(record.rho.confidence)}"
     if _is_comparison(record):
-        return f"both verdicts hold together with {together} confidence; so do the two intervals of rho, separately"
+        return f"both verdicts hold together with {together} confidence; so do both intervals of rho, apart from them"
     if len(record.cells) > 1:
-        return f"{verdict}; the intervals of all cells hold together with {together} confidence, separately from it"
+        every = f"the limits for all {_cell_word(record)}s"
+        return f"{verdict}; {every} hold together with {together} confidence, apart from it"
     return f"{verdict}; each interval holds by itself with {percent(record.confidence)} confidence"
 
 
@@ -437,7 +504,7 @@ def baseline_offers(records: Sequence[Record]) -> Iterator[tuple[str, str]]:
             was, now = held["mismatches"] / held["pairs"], (record.mismatches or 0) / record.pairs
             yield f"rho fell from about {was:.3g} to about {now:.3g}: gate --update-baseline writes it", record.subject
         if held and held["is_reached"]:
-            yield f"rho is at most {held['wanted']:g} by now: expect = pass holds it to that", record.subject
+            yield f"rho is at most {exact(held['wanted'])} by now: expect = pass holds it to that", record.subject
 
 
 # --- Advice: what to try next after a fail, from what was seen to differ
@@ -460,19 +527,20 @@ def advice(record: Record) -> Iterator[Part]:
     churn = answer_of(record).get("churn") if record.question == "rho" else None
     if 2 * wobbles.renamed > wobbles.mismatches:
         texts.append(
-            f"In {wobbles.renamed:,} of {wobbles.mismatches:,} mismatches the labels are the same, or nearly, but for "
-            "their names: --view partition compares which rows belong together, whatever their label."
+            f"In {wobbles.renamed:,} of {wobbles.mismatches:,} mismatches the same rows belong together, or nearly, "
+            "and only the labels have other names: --view partition compares the groups, whatever their labels are."
         )
     elif isinstance(wobbles.gap, float) and wobbles.distinct is not None and wobbles.distinct >= _NEVER * wobbles.runs:
         texts.append(_rounding_advice(record, wobbles.gap))
     elif churn and 0 < churn["mean"] <= _FEW:
         texts.append(
-            f"Few predictions change, {churn['mean']:.3g} of them on average: --measure churn holds that share "
-            "against the target."
+            f"Few predictions change, {churn['mean']:.3g} of them on average: --measure churn asks whether that share "
+            "is at most the target."
         )
-    if record.size:
-        texts.append("price in place of check finds the size, if there is one, from which the claim holds.")
-    texts.append("explain in place of check finds why the runs differ, and repair a wrapper that makes them agree.")
+    rows = ", price how many rows would do" if record.size else ""
+    texts.append(
+        f"In place of check: explain finds out why runs differ, repair looks for a wrapper that makes them agree{rows}."
+    )
     yield Listing("What to try next:", texts)
 
 
@@ -488,7 +556,10 @@ def _rounding_advice(record: Record, gap: float) -> str:
             upward = float(f"{math.ceil(wide / place - 1e-9) * place:.1g}")  # one digit, and not below
             cures.append(f"--atol {upward:g}")
     how = f"try {' or '.join(cures)}" if cures else "compare a decision and not the numbers"
-    return f"Raw numbers hardly ever agree: {how}, or let the learner round to a grid whose offset is drawn from r."
+    return (
+        f"Raw numbers with all their digits hardly ever agree: {how}, or let the learner round to a grid whose offset "
+        "it draws from r."
+    )
 
 
 # --- Wobbles: which elements of the outputs differ. They count what was seen, and promise nothing of other pairs.
@@ -496,7 +567,7 @@ def _rounding_advice(record: Record, gap: float) -> str:
 _CHOOSES = re.compile(r"support|nonzero|top\(|selected|get_feature_names")  # views whose members are features
 
 
-def wobble_parts(record: Record, *, most: int = _ELEMENTS) -> Iterator[Part]:
+def wobble_parts(record: Record, *, most: int = _ELEMENTS, example: bool = False) -> Iterator[Part]:
     """Yield which elements of the outputs differ, at most `most` of them by name; nothing where all pairs agree."""
     wobbles = record.wobbles
     if wobbles is None or not wobbles.mismatches:
@@ -505,7 +576,13 @@ def wobble_parts(record: Record, *, most: int = _ELEMENTS) -> Iterator[Part]:
     counted = min(wobbles.of, WATCHED)
     left_out = f", {counted - wobbles.pairs:,} without two outputs left out" if counted > wobbles.pairs else ""
     scope = f"in {'the first ' if wobbles.of > WATCHED else ''}{counted:,} pairs{left_out}"
-    yield Listing(f"What wobbles{where}, {scope}:", [*_wobble_lines(record, wobbles, most)])
+    lines = [*_wobble_lines(record, wobbles, most)]
+    if example and record.examples and record.unit == "pairs":
+        first = record.examples[0]
+        left, right = (shortened(text, _SHOWN) for text in (first.first_difference.left, first.first_difference.right))
+        at = "" if first.first_difference.path == "output" else f" at {first.first_difference.path}"
+        lines.append(f"for example, pair {first.pair}{at}: {left} and {right}")
+    yield Listing(f"What differs{where}, {scope}:", lines)
 
 
 def _wobble_lines(record: Record, wobbles: Wobbles, most: int) -> Iterator[str]:
@@ -522,10 +599,11 @@ def _wobble_lines(record: Record, wobbles: Wobbles, most: int) -> Iterator[str]:
             chosen = f"is chosen in {_share(one.runs or 0, wobbles.runs)} of the runs"
             yield f"{_noun(record, wobbles)} {one.name} {chosen}; the two runs disagree on it in {_of(one, wobbles)}"
         if wobbles.unsteady > most:
-            yield f"pairs disagree on {wobbles.unsteady - most:,}{' more' if most else ''}"
+            some = f"{wobbles.unsteady - most:,}{' more' if most else ''}"
+            yield f"some pairs disagree on {some}"
     elif [one.name for one in wobbles.elements] == [""]:
         yield f"the output {_differs(wobbles.elements[0], wobbles)}"
-    elif wobbles.unsteady > _ELEMENTS:
+    elif wobbles.unsteady > most:
         yield from _many_elements(record, wobbles, most)
     else:
         yield from (f"{_element_name(record, wobbles, one)} {_differs(one, wobbles)}" for one in wobbles.elements)
@@ -540,7 +618,7 @@ def _many_elements(record: Record, wobbles: Wobbles, most: int) -> Iterator[str]
     labels = any(one.values for one in wobbles.elements)
     verb, by = "flip" if labels and noun.endswith("row") else "differ", "" if labels else _by(wobbles.gap)
     if wobbles.always == wobbles.unsteady and wobbles.whole:
-        yield f"{which} always {verb}{by}"
+        yield f"{which} {verb} in every pair{by}"
         return
     yield f"{which} {verb} in some pair{by}{'; most often:' if most else ''}"
     for each in wobbles.elements[:most]:
@@ -568,7 +646,7 @@ def wobble_table(record: Record) -> Table | None:
 
 
 def _differs(one: Element, wobbles: Wobbles) -> str:
-    words = "always differs" if one.pairs == wobbles.pairs else f"differs in {_of(one, wobbles)}"
+    words = "differs in every pair" if one.pairs == wobbles.pairs else f"differs in {_of(one, wobbles)}"
     return f"{words}{_values(one) or _by(one.gap)}"
 
 

@@ -144,16 +144,23 @@ class MeanEvidence:
 
     def __init__(self) -> None:
         self.n = 0
-        self.total = 0.0
+        self.total = self._squares = 0.0
         self._down, self._up = np.zeros(len(TILTS)), np.zeros(len(TILTS))  # log wealth of bets on smaller, larger means
         self._log_none = self._log_all = 0.0  # log prod (1 - x), log prod x: the bets at the extreme tilts
 
     def add(self, x: float) -> None:
-        self.n, self.total = self.n + 1, self.total + x
+        self.n, self.total, self._squares = self.n + 1, self.total + x, self._squares + x * x
         self._down += np.log1p(x * _LOWERED[:-1])
         self._up += np.log1p(x * _RAISED)
         self._log_none += math.log1p(-x) if x < 1 else -math.inf
         self._log_all += math.log(x) if x > 0 else -math.inf
+
+    @property
+    def standard_error(self) -> float | None:
+        """The standard error of total / n, which describes the values seen and bounds nothing; None below two."""
+        if self.n < 2:
+            return None
+        return math.sqrt(max(0.0, self._squares - self.total**2 / self.n) / (self.n - 1) / self.n)
 
     def continued(self, n: int) -> MeanEvidence:
         """Return the evidence after n values in all, if further values had the proportions of those so far."""

@@ -163,7 +163,7 @@ def test_a_constant_passes_as_soon_as_it_can(call: Auditor, rho: float, pairs: i
     code, out, _ = call("check", "algorithms.controls:constant", "--rho", str(rho), *source)
     assert code == 0
     assert out.startswith("PASS  algorithms.controls:constant")
-    assert f"0 mismatches in {pairs} pairs" in out
+    assert f"No two runs differed in {pairs} pairs" in out
     assert "it proves nothing for other distributions or sizes" in out
 
 
@@ -171,7 +171,7 @@ def test_a_mean_fails_after_two_pairs(call: Auditor) -> None:
     code, out, _ = call("check", "algorithms.controls:mean", "--source", "faulty:rows")
     assert code == 1
     assert out.startswith("FAIL  algorithms.controls:mean")
-    assert "2 mismatches in 2 pairs" in out
+    assert "Two runs differed in each of 2 pairs" in out
 
 
 def test_a_rate_near_the_target_is_inconclusive(call: Auditor) -> None:
@@ -179,7 +179,7 @@ def test_a_rate_near_the_target_is_inconclusive(call: Auditor) -> None:
     code, out, _ = call("check", "algorithms.controls:mixed", "--source", "faulty:rows", *rate)
     assert code == 3
     assert out.startswith("INCONCLUSIVE")
-    assert "by now rho is about" in out
+    assert "rho is about" in out
     assert "--pairs" in words(out) or "pairs or more on average" in words(out)
 
 
@@ -234,7 +234,6 @@ def test_a_subject_that_raises_late(call: Auditor, tmp_path: Path) -> None:
     assert code == 4
     assert out.startswith("ERROR  faulty:raises_if")
     assert "raised ValueError in the first run of pair 37" in out
-    assert "0 mismatches in 37 pairs" in out
     assert 'faulty.py", line' in out
     assert r"ValueError: this [bold]r[/bold] is \x1b[31mbad" in out
     assert str(Path(auditor.__file__).parent) not in out
@@ -259,8 +258,7 @@ def test_the_replay_is_the_pair_of_the_report(call: Auditor, tmp_path: Path) -> 
     file = tmp_path / "record.json"
     code, out, _ = call("check", "faulty:first", *ROWS, "--seed", "7", "--json", str(file))
     assert code == 1
-    shown = outputs(out[out.index("The outputs of pair 0 differ at output:") :])[:2]
-    assert len(shown) == 2
+    shown = [*re.findall(r"for example, pair 0: (\S+) and (\S+)", out)[0]]
     command = next(line for line in out.splitlines() if line.startswith("python -m auditor"))
     for replayed in (call(*shlex.split(command)[3:]), call("replay", str(file), "--pair", "0", "--trust")):
         assert replayed[0] == 0
@@ -386,7 +384,7 @@ def test_an_interrupt_keeps_what_was_learnt(call: Auditor, tmp_path: Path) -> No
     assert code == 130
     assert out.startswith("INTERRUPTED")
     assert "interrupted after 20 of at most 1000 pairs" in out
-    assert "0 mismatches in 20 pairs" in out
+    assert "interrupted after 20 of" in out
     record = json.loads(file.read_bytes())
     assert (record["verdict"], record["decided_by"], record["pairs"]) == ("inconclusive", "interrupt", 20)
 
@@ -538,7 +536,7 @@ def test_any_encoding_will_do(environment: dict[str, str], encoding: str) -> Non
     assert "\x1b" not in out
     assert b"Traceback" not in done.stderr
     if "COLUMNS" in environment:
-        report = out[: out.index("replay it with:")]
+        report = out[: out.index("To see both outputs")]
         assert max(len(line.rstrip()) for line in report.splitlines()) <= 40
         assert "python -m auditor check faulty:hostile_string --source faulty:rows --size 5 --replay 0\n" in out
 

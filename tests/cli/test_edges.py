@@ -855,7 +855,7 @@ GREEN = "above its target has probability at most alpha, and so has any wrong fa
             "2 audited learners of 4 (K), 2 shards (S): each passes at alpha = 0.05 and fails at alpha/(K S) = 0.00625",
             f"2 green sessions with the one that has to pass {GREEN}",
             "a pass by itself is wrong with probability at most alpha; for any of them together: --auditor-each",
-            "2 green sessions says nothing of learners that need not pass: 2 not audited and 1 expected to fail "
+            "2 green sessions say nothing of learners that need not pass: 2 not audited and 1 expected to fail "
             "(xfail)",
         ]),
         (3, 1, [True, True, False], False, [

@@ -80,10 +80,10 @@ def test_a_pass_passes_and_a_fail_shows_the_report_and_a_command_that_works(
     result.stdout.fnmatch_lines(
         [
             "FAIL  tests/test_learners.py:first_value",
-            "each of * pairs differs: rho is above 0.1, the target (97.5 % confidence)",
+            "Two runs differed in each of * pairs: rho is above 0.1, the target (95 % confidence, all 2 audits)",
             "python -m auditor check tests/test_learners.py:first_value --source tests/test_learners.py:draw --size*",
             "*Captured auditor call*",
-            "no mismatch in 33 pairs: rho is at most 0.1, the target (95 % confidence)",
+            "No two runs differed in 33 pairs: rho is at most 0.1, the target (95 % confidence)",
         ]
     )
     result.stdout.no_fnmatch_line("*Traceback*")
@@ -385,9 +385,9 @@ def test_workers_of_xdist_report_the_same(pytester: Any) -> None:
     result.stdout.fnmatch_lines(
         [
             "FAIL  tests/unit/test_learners.py:first_value",
-            "each of * pairs differs: rho is above 0.1, the target (97.5 % confidence)",
+            "Two runs differed in each of * pairs: rho is above 0.1, the target (95 % confidence, all 2 audits)",
             "2 audited learners (K), 1 shard (S): each passes at alpha = 0.05 and fails at alpha/K = 0.025",
-            "FAILED *first_value - each of * pairs differs*",
+            "FAILED *first_value - Two runs differed in *",
         ]
     )
     assert properties(pytester.path / "report.xml")["test_constant"]["verdict"] == "pass"

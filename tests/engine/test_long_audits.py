@@ -183,7 +183,7 @@ def test_a_silent_subject_leaves_no_log_and_no_folder(
 ) -> None:
     """Also where the path of the temporary folder is too long for sockets."""
     (tmp_path / folder).mkdir()
-    code, out, err = shell.run("check", "faults:misbehaves", *ROWS, *how, TMPDIR=str(tmp_path / folder))
+    code, out, err = shell.run("check", "faults:misbehaves", *ROWS, *how, "--verbose", TMPDIR=str(tmp_path / folder))
     assert code == 0, err
     assert "printed" not in out + err
     assert "skipped" not in out + err

@@ -93,8 +93,8 @@ def test_a_clock_cuts_at_its_trial_and_decides_nothing_by_itself() -> None:
 def test_what_is_known_by_then_is_said_and_no_more_is_promised() -> None:
     """The limit is that of the confidence sequence, which holds whenever one looks, clocks included."""
     record = cut(20, CONSTANT)
-    known = f"by now rho is about 0, at least 0 and at most {at_most(sequence_upper(18, 0, 0.05))} (95 %"
-    assert f"0 mismatches in 18 pairs do not decide rho 0.1; {known}" in record.reason
+    known = f"rho is between 0 and {at_most(sequence_upper(18, 0, 0.05 / 2))} (95 % confidence)"
+    assert f"No two runs differed in 18 pairs: {known}" in record.reason
     assert record.reason.endswith("; give it more time")
 
 
@@ -150,7 +150,7 @@ def test_a_curve_that_was_stopped_says_how_far_it_came() -> None:
     asked = {"source": "bernoulli({p})", "vary": "p=0.1,0.5", "size": 1, "pairs": 200}
     record = cut(100, FIRST_BIT, "curve", **asked)
     assert (record.verdict, record.decided_by) == ("pass", "clock")  # bands hold at any time; there is no target
-    assert f"after {record.pairs} of at most 200 pairs: rho was measured at 2 values" in record.reason
+    assert f"after {record.pairs} of at most 200 pairs: rho is largest, about" in record.reason
 
 
 def test_a_price_that_was_found_stays_found_and_says_that_it_was_stopped() -> None:
@@ -264,7 +264,7 @@ def test_a_project_has_one_time_for_all_its_audits(
 
 NOTHING = {
     "rho": ({"size": 1, "source": "bernoulli(0.5)"}, "no pair was run, so nothing is known of rho"),
-    "compare": ({"size": 1, "source": "bernoulli(0.5)", "old": CONSTANT}, "of 0 pairs 0 differ with the old version"),
+    "compare": ({"size": 1, "source": "bernoulli(0.5)", "old": CONSTANT}, "Of 0 pairs 0 differ with the old version"),
     "hunt": (
         {"over": "bernoulli({p})", "range": "p=0:1", "size": 1},
         "no candidate was looked at, so nothing is known",
@@ -277,7 +277,7 @@ def test_where_no_pair_was_run_nothing_is_estimated(question: str) -> None:
     asked, words = NOTHING[question]
     record = cut(0.5, question=question, **asked)
     assert (record.verdict, record.decided_by, record.cost.runs) == ("inconclusive", "clock", 0)
-    text = " ".join(as_text(record, 400).split())
+    text = " ".join(as_text(record, 400, verbose=True).split())
     assert "stopped by the clock (--for, 0.5 s) after 0 of at most " in text
     assert words in text
     assert all(row.estimate is None for row in record.cells)

@@ -76,6 +76,7 @@ def test_a_plan_that_says_nothing_is_of_pairs_of_one_cell() -> None:
         "named": 0,
         "integrates": False,
         "extends": True,
+        "stated": None,
     }
     assert found == msgspec.structs.asdict(made())
     assert (plan.DEFAULT_TARGET, plan.PAIRS_TIMES_TARGET, plan.MAX_PAIRS) == (0.1, 100, 10**12)
@@ -224,96 +225,97 @@ def test_plans_at_the_edge_are_made() -> None:
 
 # verdicts
 
+OPEN = "which does not show whether it is at most 0.1, the target"
+ODDS = "--pairs 3800 with a new --seed decides with probability 0.9, if rho is the rate seen, 0.08"
 UNDECIDED = (
-    "80 mismatches in 1000 pairs do not decide rho 0.1; by now rho is about 0.08, at least {} and at most 0.111 "
+    "Two runs differed in 80 of 1,000 pairs: rho is about 0.08, and between 0.0532 and 0.114 (95 % confidence), "
+    f"{OPEN}. {ODDS}"
 )
-UNDECIDED += (
-    "(95 % confidence{}); --pairs 3800 with a new --seed decides with probability 0.9 if rho is the rate seen, 0.08"
-)
-ONCE = "a fixed design is judged once: for another try take --pairs, and a new --seed"
-WITHIN = "no mismatch in 40 pairs: rho is at most {}"
+ONCE = "A fixed number of pairs is judged once: for another try, use --pairs and a new --seed"
+TENTH = "Two runs differed in 10 of 100 pairs: rho is about 0.1, and between {} (95 % confidence), " + f"{OPEN}. {ONCE}"
+HALF = "Two runs differed in 10 of 20 pairs: rho is about 0.5, and above 0.1, the target (95 % confidence{})"
+WITHIN = "No two runs differed in 40 pairs: rho is at most 0.0722 (95 % confidence), within the target 0.1"
 CASES: list[tuple[dict[str, Any], tuple[int, ...], str, str, str]] = [
-    ({}, (33, 0), "pass", "mismatches", "no mismatch in 33 pairs: rho is at most 0.1, the target (95 % confidence)"),
-    ({}, (2, 2), "fail", "mismatches", "each of 2 pairs differs: rho is above 0.1, the target (95 % confidence)"),
-    ({"cells": 4}, (20, 10), "fail", "mismatches", "rho is about 0.5, and above 0.1, the target (95 % confidence)"),
-    ({"family": 5}, (20, 10), "fail", "mismatches", "rho is about 0.5, and above 0.1, the target (99 % confidence)"),
+    (
+        {},
+        (33, 0),
+        "pass",
+        "mismatches",
+        "No two runs differed in 33 pairs: rho is at most 0.1, the target (95 % confidence)",
+    ),
+    (
+        {},
+        (2, 2),
+        "fail",
+        "mismatches",
+        "Two runs differed in each of 2 pairs: rho is above 0.1, the target (95 % confidence)",
+    ),
+    ({"cells": 4}, (20, 10), "fail", "mismatches", HALF.format("")),
+    ({"family": 5}, (20, 10), "fail", "mismatches", HALF.format(", all 5 audits")),
     (
         {"fixed": 100},
         (100, 2),
         "pass",
         "mismatches",
-        "rho is about 0.02, and at most 0.0617 (95 % confidence), within the target 0.1",
+        "Two runs differed in 2 of 100 pairs: rho is about 0.02, and at most 0.0617 (95 % confidence), within the "
+        "target 0.1",
     ),
     (
         {"fixed": 100, "cells": 2},
         (100, 30),
         "fail",
         "mismatches",
-        "rho is about 0.3, and at least 0.212 (95 % confidence), above the target 0.1",
+        "Two runs differed in 30 of 100 pairs: rho is about 0.3, and at least 0.212 (95 % confidence), above the "
+        "target 0.1",
     ),
-    (
-        {"fixed": 100, "cells": 2},
-        (100, 10),
-        "inconclusive",
-        "budget",
-        "10 mismatches in 100 pairs do not decide rho 0.1; by now rho is about 0.1, at least 0.049 and at most 0.164 "
-        "(95 % confidence each); " + ONCE,
-    ),
-    (
-        {"fixed": 100, "family": 2},
-        (100, 10),
-        "inconclusive",
-        "budget",
-        "10 mismatches in 100 pairs do not decide rho 0.1; by now rho is about 0.1, at least 0.049 (97.5 % confidence) "
-        "and at most 0.164 (95 % confidence); " + ONCE,
-    ),
+    ({"fixed": 100, "cells": 2}, (100, 10), "inconclusive", "budget", TENTH.format("0.0438 and 0.188")),
+    ({"fixed": 100, "family": 2}, (100, 10), "inconclusive", "budget", TENTH.format("0.049 and 0.177")),
     (
         {},
         (500, 50),
         "inconclusive",
         "budget",
-        "50 mismatches in 500 pairs do not decide rho 0.1; by now rho is about 0.1, at least 0.0617 and at most 0.15 "
-        "(95 % confidence each)",
+        "Two runs differed in 50 of 500 pairs: rho is about 0.1, and between 0.0597 and 0.153 (95 % confidence), "
+        f"{OPEN}",
     ),
     (
         {"first_budget": 500},
         (1000, 80),
         "inconclusive",
         "budget",
-        UNDECIDED.format("0.0549", " each")
-        + "; from a --ledger, --resume --pairs 5600 goes on from here and does so with probability 0.96",
+        f"{UNDECIDED}; with a --ledger, --resume --pairs 5600 goes on from here, and decides with probability 0.96",
     ),
-    ({"extends": False}, (1000, 80), "inconclusive", "budget", UNDECIDED.format("0.0549", " each")),
+    ({"extends": False}, (1000, 80), "inconclusive", "budget", UNDECIDED),
     (
         {},
         (1000, 98),
         "inconclusive",
         "budget",
-        "98 mismatches in 1000 pairs do not decide rho 0.1; by now rho is about 0.098, at least 0.0702 and at most "
-        "0.132 (95 % confidence each); at the rate seen, 0.098, any test that decides with probability 0.9 takes "
-        "106,292 pairs or more on average",
+        f"Two runs differed in 98 of 1,000 pairs: rho is about 0.098, and between 0.0685 and 0.134 (95 % confidence), "
+        f"{OPEN}. To decide with probability 0.9, any test takes 106,292 pairs or more on average, if rho is the rate "
+        "seen, 0.098: so close to the target, a target further away is easier to decide",
     ),
     (
         {},
         (1000, 100),
         "inconclusive",
         "budget",
-        "100 mismatches in 1000 pairs do not decide rho 0.1; by now rho is about 0.1, at least 0.0719 and at most "
-        "0.134 (95 % confidence each); at the rate seen, which is the target, no test decides",
+        f"Two runs differed in 100 of 1,000 pairs: rho is about 0.1, and between 0.0702 and 0.136 (95 % confidence), "
+        f"{OPEN}. The rate seen is the target itself: if rho is that, no test decides",
     ),
     (
         {"delta": 0.05},
         (40, 0, 40, 12),
         "fail",
         "accuracy",
-        "12 of 40 runs are inaccurate: a share of at least 0.108 (97.5 % confidence), where the subject allows 0.05",
+        "12 of 40 runs are inaccurate: a share of at least 0.108 (95 % confidence), where the subject allows 0.05",
     ),
     (
         {"delta": 0.05, "cells": 3},
         (40, 0, 40, 20),
         "fail",
         "accuracy",
-        "20 of 40 runs are inaccurate: a share of at least 0.233 (97.5 % confidence), where the subject allows 0.05",
+        "20 of 40 runs are inaccurate: a share of at least 0.233 (95 % confidence), where the subject allows 0.05",
     ),
     ({"delta": 0.0}, (40, 0, 40, 1), "fail", "accuracy", "1 of 40 runs are inaccurate, where the subject allows none"),
     (
@@ -321,22 +323,21 @@ CASES: list[tuple[dict[str, Any], tuple[int, ...], str, str, str]] = [
         (40, 0, 40, 30),
         "fail",
         "accuracy",
-        "30 of 40 runs are inaccurate: a share of at least 0.588 (97.5 % confidence), where the subject allows 0.3",
+        "30 of 40 runs are inaccurate: a share of at least 0.588 (95 % confidence), where the subject allows 0.3",
     ),
     (
         {"fixed": 40, "delta": 0.08},
         (40, 0, 40, 0),
         "pass",
         "mismatches",
-        WITHIN.format("0.0722 (95 % confidence), within the target 0.1")
-        + "; at most 0.08 of the runs are inaccurate (95 % confidence, its own)",
+        f"{WITHIN}; at most 0.08 of the runs are inaccurate (95 % confidence, apart from the verdict)",
     ),
     (
         {"fixed": 41, "delta": 0.08},
         (40, 0, 40, 0),
         "pass",
         "mismatches",
-        WITHIN.format("0.0722 (95 % confidence), within the target 0.1; accuracy was not certified"),
+        f"{WITHIN}; whether its answers are accurate was neither shown nor refuted",
     ),
     ({}, (0, 0), "inconclusive", "budget", "no pair was run, so nothing is known of rho"),
 ]
@@ -374,24 +375,30 @@ def test_a_verdict_on_means_to_the_word() -> None:
     assert clean.decided_by == "churn"
     assert (
         clean.reason
-        == "no mismatch in 40 pairs: the mean churn is at most 0.0883 (95 % confidence), within the target 0.1"
+        == "No prediction changed in 40 pairs: churn is at most 0.0883 (95 % confidence), within the target 0.1"
     )
     bad = of_means([0.75] * 40, gates="churn")
     assert (bad.outcome, bad.decided_by) == ("fail", "churn")
-    assert bad.reason.startswith("the mean churn is about 0.75, and at least 0.")
+    assert bad.reason.startswith(
+        "Two fits disagree on about 75 % of the predictions, over 40 pairs: churn is at least 0."
+    )
     whole = of_means([1.0] * 40, gates="churn")
-    assert whole.reason.startswith("each of 40 pairs differs: the mean churn is at least 0.")
+    assert whole.reason.startswith("Every prediction changed in 40 pairs: churn is at least 0.")
     opened = of_means([0.1] * 40, gates="churn", pairs=40)
     assert opened.reason.startswith(
-        "a mean churn of 0.1 in 40 pairs do not decide churn 0.1; by now churn is about 0.1, "
+        "Two fits disagree on about 10 % of the predictions, over 40 pairs: churn is between "
     )
-    assert opened.reason.endswith("; more --pairs may: the same command goes on from here")
+    assert opened.reason.endswith(". More --pairs may decide: the same command goes on from here")
     cores = of_means([0.0] * 40, integrates=True)
-    assert cores.reason.startswith("no two cores of 40 pairs finish differently: rho is at most 0.0883")
+    assert cores.reason.startswith(
+        "No two runs differed on 40 pairs of samples, each with 64 values of r: rho is at most 0.0883"
+    )
     some = of_means([0.01] * 400, integrates=True)
-    assert some.reason.startswith("rho is about 0.01 by the cores of 400 pairs, and at most 0.0")
+    assert some.reason.startswith(
+        "On 400 pairs of samples, two runs with the same r differ with probability about 0.01: rho is at most 0.0"
+    )
     doubt = of_means([0.1] * 40, integrates=True, pairs=40)
-    assert doubt.reason.startswith("a mean mismatch of 0.1 in 40 pairs do not decide rho 0.1")
+    assert doubt.reason.endswith(f"{OPEN}. More --pairs may decide: the same command goes on from here")
 
 
 def test_a_tally_counts_what_was_judged() -> None:
@@ -408,7 +415,7 @@ def test_more_than_is_allowed_is_said_where_no_limit_shows_it() -> None:
     counts = next(k for k in range(40) if asked.gate.is_inaccurate(40, k))
     assert BOUNDS["anytime"][0](40, counts, asked.gate.alpha_fail) <= 0.3
     found = reasons.inaccurate(asked, asked.gate, Tally(40, 0, 40, counts), Judged(follows="; so"))
-    said = f"{counts} of 40 runs are inaccurate: more than 0.3, which the subject allows (97.5 % confidence); so"
+    said = f"{counts} of 40 runs are inaccurate: more than 0.3, which the subject allows (95 % confidence); so"
     assert (found.reason, found.error_spent) == (said, 0.05)
 
 

@@ -104,7 +104,7 @@ def test_the_largest_rho_of_several_is_that_of_all_cells() -> None:
     assert single.rho is not None
     assert record.rho.high > single.rho.high, "each at its share of the error"
     assert record.answer.cell in {row.name for row in record.cells}
-    assert "nu at eta 0.3 is at most" in record.reason
+    assert "Nu at eta 0.3 is at most" in record.reason
 
 
 def test_the_fault_of_a_second_cell_names_it() -> None:

@@ -118,7 +118,7 @@ def test_an_undecided_audit_goes_on_with_more_pairs(tmp_path: Path) -> None:
             assert record.pairs == pairs or any(decided)
         ends.append(timeless(record))
     assert ends[0] == ends[1]
-    assert "the gate was planned for 60" in as_text(record)
+    assert "the gate was planned for 60" in as_text(record, verbose=True)
 
 
 def test_a_killed_audit_may_go_on_with_more_pairs(ledger: Path) -> None:

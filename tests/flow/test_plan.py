@@ -81,20 +81,20 @@ def test_a_verdict_carries_the_bound_that_decided() -> None:
     """A calibrated gate says on which side of the target rho is, and no more; other designs have a limit of theirs."""
     verdict = decide(plan(), Tally(33, 0))
     assert verdict.bound == Bound("upper", 0.1, 0.95)
-    assert verdict.reason == "no mismatch in 33 pairs: rho is at most 0.1, the target (95 % confidence)"
+    assert verdict.reason == "No two runs differed in 33 pairs: rho is at most 0.1, the target (95 % confidence)"
     verdict = decide(plan(), Tally(2, 2))
     assert verdict.bound == Bound("lower", 0.1, 0.95)
-    assert verdict.reason == "each of 2 pairs differs: rho is above 0.1, the target (95 % confidence)"
+    assert verdict.reason == "Two runs differed in each of 2 pairs: rho is above 0.1, the target (95 % confidence)"
     seen = decide(plan(), Tally(64, 1))
-    assert seen.reason == "rho is about 0.0156, and at most 0.1, the target (95 % confidence)"
+    assert seen.reason.endswith(" in 1 of 64 pairs: rho is about 0.0156, and at most 0.1, the target (95 % confidence)")
     seen = decide(plan(), Tally(17, 6))
-    assert seen.reason == "rho is about 0.353, and above 0.1, the target (95 % confidence)"
+    assert seen.reason.endswith(" in 6 of 17 pairs: rho is about 0.353, and above 0.1, the target (95 % confidence)")
     verdict = decide(plan(pairs=10**6), Tally(36, 0))
     assert verdict.bound is not None
     assert verdict.bound.value == pytest.approx(0.0976, abs=5e-5)
-    assert verdict.reason == "no mismatch in 36 pairs: rho is at most 0.0977 (95 % confidence), within the target 0.1"
+    assert verdict.reason.endswith("36 pairs: rho is at most 0.0977 (95 % confidence), within the target 0.1")
     above = decide(plan(fixed=100), Tally(100, 30))
-    assert above.reason == "rho is about 0.3, and at least 0.224 (95 % confidence), above the target 0.1"
+    assert above.reason.endswith(": rho is about 0.3, and at least 0.224 (95 % confidence), above the target 0.1")
     fixed = decide(plan(fixed=100), Tally(100, 0)).bound
     assert fixed is not None
     assert fixed.value < 0.03
@@ -102,10 +102,10 @@ def test_a_verdict_carries_the_bound_that_decided() -> None:
 
 def test_a_pass_says_whether_accuracy_was_shown() -> None:
     open_yet = decide(plan(delta=0.05), Tally(40, 0, 40, 0))
-    assert open_yet.reason.endswith("; accuracy was not certified")
+    assert open_yet.reason.endswith("; whether its answers are accurate was neither shown nor refuted")
     shown = decide(plan(delta=0.3), Tally(40, 0, 40, 0))
-    assert shown.reason.endswith("; at most 0.3 of the runs are inaccurate (95 % confidence, its own)")
-    assert decide(plan(delta=0.0), Tally(40, 0, 40, 0)).reason.endswith("not certified")
+    assert shown.reason.endswith("; at most 0.3 of the runs are inaccurate (95 % confidence, apart from the verdict)")
+    assert decide(plan(delta=0.0), Tally(40, 0, 40, 0)).reason.endswith("neither shown nor refuted")
     assert "accura" not in decide(plan(), Tally(40, 0)).reason
     limit = BOUNDS["anytime"][1](40, 0, 0.05)  # at the limit itself it is shown, and just below it is not
     assert is_accuracy_certified(plan(delta=limit), Tally(40, 0, 40, 0))
@@ -127,7 +127,7 @@ def test_the_suggested_numbers_of_pairs_do_decide() -> None:
     """At the observed rate as often as is said: exact, by the law of a new gate, and of this one going on."""
     reason = decide(plan(pairs=200), Tally(200, 14)).reason
     afresh, further = (int(part.split()[0]) for part in reason.split("--pairs ")[1:])
-    said = float(reason.partition("with probability ")[2].split()[0])
+    said = float(reason.partition("with probability ")[2].split(",")[0])
     law = prospect(0.07, target=0.1, alpha=0.05, budget=afresh)
     assert 0.9 <= said <= law.passes + law.fails < said + 0.01
     law = prospect(0.07, target=0.1, alpha=0.05, budget=further, first_budget=200, pairs=200, mismatches=14)
@@ -163,7 +163,7 @@ def test_a_forecast_uses_the_shares_of_the_error_that_the_gate_has(
     known = msgspec.structs.replace(plan(pairs=60), **shares)
     reason, rate = decide(known, Tally(*tally)).reason, tally[1] / tally[0]
     afresh, further = (int(part.split()[0]) for part in reason.split("--pairs ")[1:])
-    said = [float(part.split()[0].rstrip(";")) for part in reason.split("with probability ")[1:]]
+    said = [float(part.split()[0].rstrip(",;")) for part in reason.split("with probability ")[1:]]
     new = msgspec.structs.replace(known, budget=afresh).gate
     for word, gate, budget, start in ((said[0], new, afresh, (0, 0)), (said[1], known.gate, further, tally)):
         exactly = decided_by_enumeration(gate, rate, budget, start)

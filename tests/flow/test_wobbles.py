@@ -1,4 +1,4 @@
-"""What wobbles, added up: hand-made pairs against counts by hand, and one record whoever ran the trials."""
+"""What differs, added up: hand-made pairs against counts by hand, and one record whoever ran the trials."""
 
 from __future__ import annotations
 

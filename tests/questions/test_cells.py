@@ -151,7 +151,8 @@ def test_a_pass_takes_every_cell_and_no_more_than_each_alone() -> None:
     assert (verdict.outcome, verdict.error_spent) == ("pass", 0.05)
     assert verdict.bound == Bound("upper", 0.05, 0.95)
     assert verdict.reason == (
-        "rho is at most 0.05 for each of 5 cells (95 % confidence), the target; no mismatch in any of 340 pairs"
+        "rho is at most 0.05 with each of 5 inputs (95 % confidence), the target; no two runs differed in any of 340 "
+        "pairs"
     )
 
 
@@ -173,7 +174,9 @@ def test_a_fail_names_its_cell_at_its_share_of_alpha() -> None:
             if is_over:
                 break
     assert every.states == ["inconclusive", "inconclusive", "fail", "inconclusive"]
-    assert every.verdict().reason.startswith("with c rho is about 0.462, and above 0.1, the target (95 % conf")
+    assert every.verdict().reason.startswith(
+        "With c, two runs differed in 6 of 13 pairs: rho is about 0.462, and above 0.1, the target (95 % conf"
+    )
 
 
 def test_a_block_that_decides_is_over_at_once() -> None:
@@ -182,7 +185,7 @@ def test_a_block_that_decides_is_over_at_once() -> None:
     finish(every, lambda cell, index: (cell == 2, None))
     boundary = fail_boundary(0.1, 0.05 / 4, 100)
     assert every.leaves[2].tally.pairs == next(k for k in range(10) if boundary[k] >= k)
-    assert every.verdict().reason.startswith("with c ")
+    assert every.verdict().reason.startswith("With c, ")
 
 
 def test_an_undecided_cell_is_named() -> None:
@@ -191,7 +194,7 @@ def test_an_undecided_cell_is_named() -> None:
     assert every.states == ["pass", "inconclusive"]
     verdict = every.verdict()
     assert verdict.outcome == "inconclusive"
-    assert "1 of 2 cells are undecided" in verdict.reason
+    assert "1 of 2 inputs are undecided" in verdict.reason
     assert "near" in verdict.reason
 
 
@@ -207,7 +210,7 @@ def test_inaccuracy_fails_a_cell_too() -> None:
     finish(every, lambda cell, index: (False, not cell))
     verdict = every.verdict()
     assert (verdict.outcome, verdict.decided_by) == ("fail", "accuracy")
-    assert "with b" in verdict.reason
+    assert "With b, " in verdict.reason
 
 
 def test_what_is_handed_out_depends_on_the_counts_alone() -> None:
@@ -241,7 +244,7 @@ def test_the_worst_of_several_sources_counts(tmp_path: Path) -> None:
     assert record.pairs == sum(cell.pairs for cell in record.cells)
     (tmp_path / "record.json").write_bytes(to_json(record))
     assert to_json(read_record(tmp_path / "record.json")) == to_json(record)
-    assert "rho of each cell" in as_text(record)
+    assert "rho for each source" in as_text(record, verbose=True)
     assert "| verdict | mismatches | pairs |" in markdown([record], 0.95)
 
 
@@ -379,11 +382,11 @@ def test_churn_is_asked_of_every_input() -> None:
     options: dict[str, Any] = {"size": 3, "view": "predict", "measure": "churn", "rho": 0.1, "probe": 200}
     failed = audit(moved, uniform, inputs={"by": [0.0, 1.0]}, **options)
     assert (failed.verdict, failed.decided_by, failed.question) == ("fail", "churn", "churn")
-    assert failed.reason.startswith("with by=1.0 the mean churn is about 0.151, and at least")
+    assert failed.reason.startswith("With by=1.0, two fits disagree on about 15.1 % of the predictions, over ")
     passed = audit(moved, uniform, inputs={"by": [0.0, 0.001]}, **options)
     assert passed.verdict == "pass"
-    assert "the mean churn is at most" in passed.reason
-    assert "for each of 2 cells" in passed.reason
+    assert "The mean churn is at most" in passed.reason
+    assert "with each of 2 inputs" in passed.reason
 
 
 def remembers(sample: Any, r: Any, *, q: float) -> frozenset[float]:
@@ -399,7 +402,7 @@ def test_a_loss_is_asked_of_every_input() -> None:
     hidden: dict[str, Any] = {"size": 30, "rho": 0.1, "loss": is_missed, "view": lambda output: 0}
     failed = audit(remembers, uniform, inputs={"q": [0.0, 1.0]}, **hidden)
     assert (failed.verdict, failed.decided_by, failed.question) == ("fail", "accuracy", "loss")
-    assert failed.reason.startswith("with q=1.0 ")
+    assert failed.reason.startswith("With q=1.0, ")
     assert "so rho is above 0.1" in failed.reason
     assert audit(remembers, uniform, inputs={"q": [0.0, 0.0]}, **hidden).verdict == "pass"
 
@@ -415,14 +418,14 @@ def test_a_pass_of_nu_takes_of_each_cell_what_it_takes_alone() -> None:
     assert (record.verdict, record.error_spent) == ("pass", 0.05)
     assert [cell.pairs for cell in record.cells] == [alone] * 3
     assert record.cost.runs == 3 * 20 * alone
-    assert record.reason.startswith("nu at eta 0.1 is at most 0.0983 for each of 3 cells")
+    assert record.reason.startswith("Nu at eta 0.1 is at most 0.0983 with each of 3 inputs")
     assert all(cell.confidence == 0.95 and cell.high > 0.1 for cell in record.cells), "rows are simultaneous, so wider"
 
 
 def test_a_fail_of_nu_names_its_cell_and_has_its_share() -> None:
     record = audit_nu([0.0, 0.5, 0.0])
     assert (record.verdict, record.decided_by) == ("fail", "strings")
-    assert record.reason.startswith("with bad=0.5 for a share of at least")
+    assert record.reason.startswith("With bad=0.5, for a share of at least")
     assert [cell.verdict for cell in record.cells] == ["inconclusive", "fail", "inconclusive"]
     assert record.bound.confidence == pytest.approx(1 - 0.05)
     gate = inquiry_of(good_and_bad, uniform, "nu", inputs={"bad": [0.0] * 3}, eta=0.1, nu=0.1).plan.nu_gate
@@ -430,8 +433,8 @@ def test_a_fail_of_nu_names_its_cell_and_has_its_share() -> None:
     assert (gate.alpha_pass, gate.alpha_fail) == (0.05, pytest.approx(0.05 / 3))
     assert record.cells[1].low <= nu_of(0.1, 0.5, 0.0) <= record.cells[1].high
     assert record.params == {}
-    assert "nu of each cell" in as_text(record)
-    assert "| verdict | beyond eta | strings |" in markdown([record], 0.95)
+    assert "Nu for each input" in as_text(record, verbose=True)
+    assert "| verdict | beyond eta | values of r |" in markdown([record], 0.95)
 
 
 def test_the_command_asks_nu_for_every_input_and_replays_a_string_of_one(
@@ -512,7 +515,7 @@ def test_a_pass_states_the_largest_limit_of_its_cells() -> None:
     assert verdict.bound == Bound("upper", max(limits), 0.95)
     assert (verdict.outcome, verdict.error_spent, verdict.decided_by) == ("pass", 0.05, "mismatches")
     assert verdict.reason == (
-        f"rho is at most {at_most(max(limits))} for each of 3 cells (95 % confidence), within the target 0.2; "
+        f"rho is at most {at_most(max(limits))} with each of 3 inputs (95 % confidence), within the target 0.2; "
         "the largest that was seen is 0.09, with b"
     )
 
@@ -523,7 +526,7 @@ def test_a_fail_has_the_error_of_all_cells() -> None:
     verdict = every.verdict()
     assert (verdict.outcome, verdict.error_spent) == ("fail", 0.05)
     assert verdict.bound == Bound("lower", BOUNDS["fixed"][0](100, 60, 0.05 / 3 / 2), 1 - 0.05 / 2)
-    assert verdict.reason.startswith("with c ")
+    assert verdict.reason.startswith("With c, ")
     assert [row.verdict for row in said.rows] == ["pass", "pass", "fail"]
 
 
@@ -532,13 +535,14 @@ def test_cells_that_have_pairs_left_are_not_said_to_have_spent_them() -> None:
     ended(every, [(100, 20), (40, 8)])
     assert set(every.states) == {"inconclusive"}
     reason = every.verdict().reason
-    assert "2 of 2 cells are undecided after 140 pairs in all, stopped with 8 mismatches" in reason
+    assert "2 of 2 inputs are undecided after 140 pairs in all. The worst may be stopped, with 8 mismatches" in reason
     assert "--pairs" not in reason
     ended(every, [(100, 20), (100, 21)])
     low, high = two_sided("anytime", 100, 21, 0.975)
     assert every.verdict().reason == (
-        f"2 of 2 cells are undecided after 100 pairs each, stopped with 21 mismatches, {between(low, high)} (all cells "
-        "together, 95 % confidence); use more --pairs and a new --seed, or a larger --rho"
+        "2 of 2 inputs are undecided after 100 pairs each. The worst may be stopped, with 21 mismatches in 100: "
+        f"{between(low, high)} (95 % confidence, all inputs together). Use more --pairs and a new --seed, or a larger "
+        "--rho"
     )
 
 
@@ -590,7 +594,7 @@ def test_sides_stand_beside_each_other_and_unshared_decides() -> None:
         (finding,) = [found for found in record.findings if found.kind == "private"]
         assert finding.severity == "info"
         assert "more reproducible" in finding.message
-        assert "private unshared" in as_text(record)
+        assert "private unshared" in as_text(record, verbose=True)
 
 
 @pytest.mark.parametrize(
@@ -659,7 +663,7 @@ def test_a_search_is_pseudodeterministic_on_every_input_or_fails_on_the_worst() 
     assert audit(nonresidue, inputs=[11, 53, 101]).verdict == "pass"
     failed = audit(nonresidue, inputs=[11, 2003], params={"tries": 300})
     assert failed.verdict == "fail"
-    assert "with x=2003" in failed.reason
+    assert "With x=2003, " in failed.reason
 
 
 def test_a_search_that_draws_from_r_alone_is_told_that_nothing_is_fresh() -> None:

@@ -222,7 +222,7 @@ def test_rho_says_whether_and_churn_says_how_much() -> None:
     by_churn = audit(fit, uniform, size=400, view="predict", measure="churn", rho=0.1)
     assert (by_rho.verdict, by_rho.question) == ("fail", "rho")
     assert (by_churn.verdict, by_churn.decided_by, by_churn.question) == ("pass", "churn", "churn")
-    assert re.search(r"the mean churn is about \S+, and at most \S+ \(95 % confidence\)", by_churn.reason)
+    assert re.search(r"Two fits disagree on about \S+ % .* churn is at most \S+ \(95 % confidence\)", by_churn.reason)
     record = audit(fit, uniform, size=400, view="predict", measure="churn", fixed=300, rho=0.05, probe=20_000)
     churn = record.answer.churn
     expected = 2 / math.sqrt(math.pi) * math.sqrt(1 / 12 / 400)
@@ -244,7 +244,7 @@ def test_the_report_and_the_command_line_speak_of_churn(capsys: pytest.CaptureFi
     from auditor.cli.command_line import run
 
     arguments = ["check", "sklearn.tree:DecisionTreeClassifier", "--source", "sklearn:load_iris", "--measure", "churn"]
-    assert run([*arguments, "--rho", "0.3", "--probe", "50", "--param", "max_depth=2"]) == 0
+    assert run([*arguments, "--rho", "0.3", "--probe", "50", "--param", "max_depth=2", "--verbose"]) == 0
     out = capsys.readouterr().out
-    assert re.search(r"the mean churn is about \S+, and at most \S+ \(95 % confidence\)", out)
+    assert re.search(r"churn is\s+at\s+most\s+\S+\s+\(95\s+%\s+confidence\)", out)
     assert "of the probe points change on average" in out

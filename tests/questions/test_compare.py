@@ -118,7 +118,7 @@ def test_what_changed_in_what_wobbles_and_how_it_looks() -> None:
     elements = record.answer.elements  # every one is counted, and not the worst of each version alone
     assert [(one.name, one.old) for one in elements] == [("['bit']", 0)]
     assert elements[0].new == record.mismatches
-    text = as_text(record, width=60)
+    text = as_text(record, width=60, verbose=True)
     assert text.startswith("WORSE  ")
     assert "Elements that differ more or less often than before" in text
     assert "% of answers" in text
@@ -247,7 +247,7 @@ def test_two_record_files_run_nothing(command: Command, tmp_path: Path) -> None:
         (tmp_path / f"{name}.py").write_text(f"def fit(sample, r):\n    return {value}\n")
         command("check", f"{name}.py:fit", "--source", COIN, "--size", "9", "--json", f"{name}.json", cwd=tmp_path)
         (tmp_path / f"{name}.py").unlink()
-    code, out, error = command("compare", "old.json", "new.json", "--json", "both.json", cwd=tmp_path)
+    code, out, error = command("compare", "old.json", "new.json", "--json", "both.json", "--verbose", cwd=tmp_path)
     assert code == 3, "of audits that stop at once little is known"
     assert "each by an audit of its own" in out
     assert "loading" not in error

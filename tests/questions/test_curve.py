@@ -106,7 +106,7 @@ def test_a_search_finds_the_worst_and_confirms_it_on_other_pairs() -> None:
     searched = points[answer.values.index(p)]
     assert (searched.pairs, searched.mismatches) != (worst.pairs, worst.mismatches)
     assert max(points[0].pairs, points[-1].pairs) < searched.pairs, "pairs go where rho may be largest"
-    assert "Worst found" in as_text(found)
+    assert "Worst found" in as_text(found, verbose=True)
 
 
 FRAGILE = """

@@ -522,7 +522,9 @@ def test_other_causes_are_listed_after_the_main_one() -> None:
     inquiry = begun(pairs="1" * 30)
     for kind in ("labels", "row-order"):
         counts(inquiry, kind)
-    assert inquiry.verdict().reason.endswith(" agree. Also shown: row-order.")
+    assert inquiry.verdict().reason.endswith(
+        " agree. Also shown: the answer depends on the order of the rows (row-order)."
+    )
 
 
 def test_causes_that_explain_as_much_are_in_the_order_of_how_particular_they_are() -> None:
@@ -654,16 +656,16 @@ def test_a_report_has_the_causes_the_table_and_the_notes() -> None:
     )
     first, command, second, table, notes, not_run = words.explain_parts(record)
     assert first.text == "1. row-order: Rows.\n   where: output\n   what to do: Sort"
-    assert command.command == "run it"
+    assert command.parts[0].command == "run it"
     assert second.text == "2. desync: At a.py:1."
     assert [row[0] for row in table.rows] == ["as it is", "without row-order *", "without labels"]
     assert [row[-1] for row in table.rows[1:]] == ["0", 18 * "━"]
-    assert notes.text.splitlines() == [
+    assert notes.parts[0].text.splitlines() == [
         "labels: Some moved.",
         "Replacing 2 of 9 rows by fresh ones changes the answer (median of pairs); in pair 1 it turns at row 3.",
         "The first local value that differs although what its line reads does not is x at a.py:2: 1 and 2.",
     ]
-    assert not_run.text == "Not run: desync (there is none)."
+    assert not_run.parts[0].text == "Not run: desync (there is none)."
     assert not [*words.explain_parts(replace(record, verdict="error", pairs=0))][3:]
 
 

@@ -130,7 +130,7 @@ def test_a_frontier_is_shown_by_its_measure_and_its_price() -> None:
     record: Any = SimpleNamespace(
         answer=answer, verdict="fail", view="all", rho=None, target=0.3, subject="it", confidence=0.95, reason="why"
     )
-    first, words, table, chart = repair_parts(record)
+    (first,), words, (table, chart) = (getattr(one, "parts", one) for one in repair_parts(record))
     assert first == Table(
         ("", "churn", "at least", "at most", "pairs", "against the target"),
         [["before", "0.75", "0.25", "1", "1,200", "undecided"]],
@@ -142,7 +142,7 @@ def test_a_frontier_is_shown_by_its_measure_and_its_price() -> None:
         [
             ["voted(chunks=2)", "0.2", "0.125", "0.5", "1,500 rows", "+0.25"],
             ["voted(chunks=9)  <- this", "0.4", "0.125", "0.5", "40 rows", "-0.5"],
-            ["agreed()", "0.25", "0.125", "0.5", "no output in 12%", ""],
+            ["agreed()", "0.25", "0.125", "0.5", "no output in 12 %", ""],
             ["sites()", "", "0.125", "0.5", "does not run", ""],
         ],
         title="What each setting gives: churn by running the wrapper over 9 pairs; all intervals hold together with "

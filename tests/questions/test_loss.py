@@ -66,7 +66,7 @@ def test_more_broken_than_allowed_is_a_fail_of_its_own() -> None:
     assert (record.verdict, record.decided_by, record.mismatches) == ("fail", "accuracy", 0)
     assert "where Lemma A.6 allows 0.151: so rho is above 0.1" in record.reason
     assert "break R(h) <= R^(h) + " in record.reason
-    for text in (as_text(record, width=200), markdown([record], 0.95)):
+    for text in (as_text(record, width=200, verbose=True), markdown([record], 0.95)):
         assert "generalises" in text
 
 
@@ -103,7 +103,7 @@ def test_what_makes_no_question_is_refused(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_the_command_counts_what_breaks(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["check", "memoriser", "--loss", "algorithms.known_answers:misses", "--param", "q=0"]) == 0
+    assert run(["check", "memoriser", "--loss", "algorithms.known_answers:misses", "--param", "q=0", "--verbose"]) == 0
     assert "runs break R(h) <= R^(h) + slack" in " ".join(capsys.readouterr().out.split())
 
 

@@ -196,7 +196,7 @@ def test_without_a_baseline_all_pairs_are_counted_and_nothing_is_held_against_th
 
 def test_the_report_has_the_baseline_and_whose_error_it_is() -> None:
     record = asked(0.4, BaselineCounts(1000, 100))
-    text = " ".join(as_text(record).split())
+    text = " ".join(as_text(record, verbose=True).split())
     assert "baseline 100 mismatches in 1,000 pairs; rho was between 0.0" in text
     assert "its half of the error is common to all runs that use it" in text
     assert "closer" not in text  # the verdict's limit is that of the interval

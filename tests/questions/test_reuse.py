@@ -40,7 +40,7 @@ def seldom_a_bit(rng: np.random.Generator, q: float = 0.8) -> Draw:
 
 
 def shifted(rng: np.random.Generator) -> Draw:
-    """A number that reuse moves by 0.3 of its range. Distance 0.3; the coupling always differs."""
+    """A number that reuse moves by 0.3 of its range. Distance 0.3; the coupling differs in every pair."""
     x = float(rng.random())
     return Transcript.of((x,)), Transcript.of((x + 0.3,))
 

@@ -175,7 +175,7 @@ def test_what_is_decided_is_the_verdict_whatever_comes_later() -> None:
     inquiry = told([NEITHER] * 70 + [BY_NEW] * 400)
     assert (inquiry.verdict().outcome, inquiry.answer().fields.change) == ("pass", "worse")
     assert inquiry.verdict().reason.startswith(
-        "rho rose, and rose by no more than 0.05, the margin (95 % confidence): "
+        "The new version is a little less reproducible: rho rose, and rose by no more than 0.05, the margin (95 % "
     )
     assert inquiry.settled == 67, "where the margin was settled, and not where it was looked at last"
 

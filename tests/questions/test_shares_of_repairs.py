@@ -166,7 +166,7 @@ def test_a_wrong_fail_by_the_frontier_has_its_share() -> None:
         print(f"after {n} pairs a wrong fail has probability {chance:.5f}")
         assert 0 < chance <= RULED_OUT * ALPHA
         assert {one.outcome for one in said} == {"fail", "inconclusive"}
-        assert all("no repair was confirmed" in one.reason for one in said if one.outcome == "inconclusive")
+        assert all("No repair was confirmed" in one.reason for one in said if one.outcome == "inconclusive")
     assert found == shown(RULED_OUT * ALPHA, TARGET)
     assert found not in (shown(RULED_OUT * ALPHA / 2, TARGET), shown(RULED_OUT * ALPHA * 2, TARGET))
 
@@ -239,14 +239,14 @@ FEW = [1.0] * 5 + [0.0] * 35
             "open whether one is needed: as it is, rho",
         ),
         (lambda: over(before=Tally(20, 5)), "inconclusive", "it is open whether one is needed"),
-        (lambda: over(), "fail", "no wrapper fits"),
-        (lambda: over(measured("agreed", 0, 40, nothing=SILENT)), "fail", "agreed gives no output in more than 10%"),
+        (lambda: over(), "fail", "No wrapper fits"),
+        (lambda: over(measured("agreed", 0, 40, nothing=SILENT)), "fail", "gives no output in more than 10 %"),
         (lambda: over(measured("agreed", 0, 40, nothing=FEW)), "inconclusive", "about 12% of the runs give no"),
         (lambda: over(broken(40)), "fail", "rounded(width=2.0) does not run: no such width"),
         (lambda: over(broken(1)), "inconclusive", "not ruled out: it does not run: no such width"),
         (failing(measured("sites", 4, 40)), "fail", "all 2 settings are shown to miss it"),
-        (passing_at_last, "pass", "rounded(width=1.0) repairs it: "),
-        (undecided, "inconclusive", "sites() is not confirmed: rho is"),
+        (passing_at_last, "pass", "rounded(width=1.0) repairs it. "),
+        (undecided, "inconclusive", "sites() may repair it, which is not confirmed: rho is"),
         (broken_audit, "inconclusive", "not ruled out: it does not run: no such width"),
     ],
 )

@@ -182,11 +182,12 @@ def test_a_pass_says_what_it_takes_on_trust_and_what_is_known_of_the_body() -> N
     assert body["rho"] == pytest.approx(0.2 + 2 * body["share"])
     assert record.cost.runs == 3 * n
     assert (body["confidence"], body["rho_confidence"]) == pytest.approx((0.95, 0.9)), "two statements, each with alpha"
-    assert "; this is given core, finish and m: the function itself gave what these steps give in" in record.reason
-    assert f"{n:,} runs, so it differs from them in at most" in record.reason
-    assert "of runs (95 % confidence, apart from the verdict's); by both statements together" in record.reason
-    assert record.reason.endswith("(90 % confidence)")
-    assert "given core, finish and m" in as_text(record)
+    assert record.reason.endswith(f"and the function itself gave what they give in each of {n:,} runs")
+    said = " ".join(as_text(record, verbose=True).split())
+    assert f"in each of {n:,} runs: it differs from them in at most" in said
+    assert "of runs (95 % confidence, apart from the verdict), and its own rho is at most" in said
+    assert "(90 % confidence, verdict included)" in said
+    assert "given core, finish and m" in said
     assert record.measures[1].method.endswith("given core and finish")
     failed = audited(steps.never, rho=0.05)
     assert failed.verdict == "fail"
@@ -226,7 +227,7 @@ def test_a_composed_subject_is_audited_as_its_steps_and_each_run_is_run_once() -
     assert of_steps.rho is not None
     assert of_steps.rho.method.endswith("sequence, given m")
     assert "the function does itself" not in of_steps.reason
-    assert "two-sided, given m)" in " ".join(as_text(of_steps).split())
+    assert "confidence sequence, given m)" in " ".join(as_text(of_steps, verbose=True).split())
 
 
 def test_wrappers_are_their_steps_unless_somebody_gives_them_a_body() -> None:
@@ -266,7 +267,7 @@ def test_the_example_of_the_docs_works_from_the_command_line(tmp_path: Path, com
     composed, _ = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     (tmp_path / "example.py").write_text(composed)
     words = ("check", "example.py:rounded_mean", "--rho", "0.15", "--param", "width=1.5", "--json", "out.json")
-    code, said, _ = command(*words, cwd=tmp_path)
+    code, said, _ = command(*words, "--verbose", cwd=tmp_path)
     assert code == 0, said
     assert "given m" in said
     assert "width=1.5" in said

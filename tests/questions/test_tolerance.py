@@ -83,7 +83,9 @@ def test_replay_commands_and_the_ledger_carry_the_tolerance(
     monkeypatch.chdir(tmp_path)
     Path("close_learner.py").write_text("def mean(sample, r):\n    return float(sample.mean())\n")
     words = ["check", "close_learner.py:mean", "--source", "norm", "--size", "50", "--rho", "0.3"]
-    assert run([*words, "--atol", "0.01", "--rtol", "0.125", "--ledger", "l.sqlite", "--json", "r.json"]) == 1
+    assert (
+        run([*words, "--atol", "0.01", "--rtol", "0.125", "--ledger", "l.sqlite", "--json", "r.json", "--verbose"]) == 1
+    )
     out = capsys.readouterr().out
     assert "--atol 0.01 --rtol 0.125 --replay" in out
     assert "numbers within atol 0.01, rtol 0.125" in out

@@ -115,10 +115,12 @@ def test_a_fail_is_the_exit_code_and_is_annotated_and_summed_up(runner: Runner) 
     code, log, outputs = runner.use(target="learner.py:shaky", args="--source norm --size 2", page="o.html")
     assert (code, outputs["exit-code"]) == (1, "1")
     line = next(line for line in log.splitlines() if line.startswith("::error "))
-    assert line.startswith("::error file=learner.py,line=5,title=auditor%3A fail%3A learner.py%3Ashaky::each of ")
+    assert line.startswith(
+        "::error file=learner.py,line=5,title=auditor%3A fail%3A learner.py%3Ashaky::Two runs differed in each of "
+    )
     assert "%0Anext: " in line
     summary = (runner.own / "summary.md").read_text()
-    assert summary.startswith("\n### FAIL `learner.py:shaky`\n\neach of ")
+    assert summary.startswith("\n### FAIL `learner.py:shaky`\n\nTwo runs differed in each of ")
     assert "| target | 0.1 |" in summary
     assert "What to try next:" in summary
     assert (runner.workspace / "o.html").exists()

@@ -115,7 +115,7 @@ def _with(verdict: str, expect: str, **changes: Any) -> Record:
 
 def test_hostile_outputs_are_harmless_on_the_terminal() -> None:
     for record in hostile():
-        text = as_text(record)
+        text = as_text(record, verbose=True)
         assert_harmless(text)
         assert r"\u202e" in text
         assert len(text) < 100_000
@@ -307,7 +307,7 @@ def test_a_junit_failure_carries_the_reason_and_the_whole_report() -> None:
     found = ElementTree.fromstring(junit([failed()], 0.95)).find(".//failure")
     assert found is not None
     assert found.attrib == {"message": failed().reason, "type": "fail"}
-    assert found.text == as_text(failed())
+    assert found.text == as_text(failed(), verbose=True)
     unexpected = ElementTree.fromstring(junit([_with("pass", "fail")], 0.95)).find(".//failure")
     assert unexpected is not None
     assert unexpected.attrib["message"].startswith("pass, expected fail: ")
@@ -500,7 +500,8 @@ def test_github_is_told_to_obey_nothing_but_the_annotations(call: Run, monkeypat
     (line,) = after.splitlines()
     line_of = LEARNERS.splitlines().index("def forger(sample, r):") + 1
     assert line.startswith(
-        f"::error file=ci_learners.py,line={line_of},title=auditor%3A fail%3A ci_learners%3Aforger::each of 2 pairs"
+        f"::error file=ci_learners.py,line={line_of},title=auditor%3A fail%3A ci_learners%3Aforger::Two "
+        "runs differed in each of 2 pairs"
     )
     assert "%0Areplay it with: python -m auditor check ci_learners:forger" in line
     assert resume not in err

@@ -42,7 +42,7 @@ def test_what_a_subject_says_is_shown_harmlessly_and_costs_no_record(
     command: Command, tmp_path: Path, name: str, options: tuple[str, ...], code: int, shown: list[str]
 ) -> None:
     file = tmp_path / "record.json"
-    record = () if options == AGAIN else ("--json", str(file))
+    record = () if options == AGAIN else ("--json", str(file), "--verbose")
     found, out, err = command("check", f"faulty:{name}", *ROWS, *options, *record, cwd=SUBJECTS)
     said = err + out
     assert found == code

@@ -166,7 +166,7 @@ def test_a_price_that_found_nothing_is_drawn_all_the_same(price: Record) -> None
     document = picture(msgspec.structs.replace(price, answer=answer))
     check_texts(document)
     assert "takes" not in legend(document)
-    assert "What has no bracket was not found." in "".join(ElementTree.fromstring(document).itertext())
+    assert "What has no span was not found." in "".join(ElementTree.fromstring(document).itertext())
 
 
 @pytest.mark.parametrize(

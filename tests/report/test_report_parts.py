@@ -145,18 +145,18 @@ def test_a_question_that_is_not_installed_can_be_read(record: Record) -> None:
     document = msgspec.to_builtins(record)
     document["question"], document["answer"] = "nobody's", {"question": "nobody's", "whatever": [1]}
     document["measures"][0] |= {"name": "width", "low": 0.25, "high": 0.5}
-    text = as_text(as_record(document), 300)
+    text = as_text(as_record(document), 300, verbose=True)
     assert text.startswith("PASS  ")
     assert "width" in text
-    assert "between 0.25 and 0.5 (95 % two-sided" in text
+    assert "between 0.25 and 0.5 (95 % confidence" in text
 
 
 def test_what_a_question_knows_better_stands_in_its_place(record: Record) -> None:
-    (facts,) = [part for part in describe(record) if isinstance(part, Facts)]
+    (facts,) = [part for part in describe(record, verbose=True) if isinstance(part, Facts)]
     names = [row[0] for row in facts.rows]
-    assert names == ["rho", "sample", "budget", "confidence", "cost"]
+    assert names == ["rho", "sample", "budget", "interval", "confidence", "cost"]
     found = requests.ask("reuse", _answer, _uniform, analyst=_analyst, queries=2, size=3, rho=0.5, fixed=40)
-    (facts,) = [part for part in describe(found) if isinstance(part, Facts)]
+    (facts,) = [part for part in describe(found, verbose=True) if isinstance(part, Facts)]
     rows = {row[0]: "".join(row[1:]) for row in facts.rows}
     assert [*rows][:4] == ["distance", "above", "below", "analyst"]
     assert rows["confidence"].startswith("verdict and distance are one statement")

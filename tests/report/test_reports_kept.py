@@ -71,7 +71,7 @@ def test_no_name_is_markup(name: str, capsys: pytest.CaptureFixture[str]) -> Non
     files = {"json": "r.json", "junit": "r.xml", "markdown": "r.md", "csv": "r.csv"}
     if name in ("strings", "curve", "estimate", "gate"):  # which have a picture
         files["svg"] = "r.svg"
-    code = run([*COMMANDS[name], *(word for kind, file in files.items() for word in (f"--{kind}", file))])
+    code = run([*COMMANDS[name], "--verbose", *(word for kind, file in files.items() for word in (f"--{kind}", file))])
     said = capsys.readouterr()
     assert code in (0, 3), said.err
     assert "warning" not in said.err

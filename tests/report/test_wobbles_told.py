@@ -80,14 +80,14 @@ BOTH = [SeenText("0", 30), SeenText("1", 30)]
             | {"elements": [element("['slope']", 60, gap=0.03), element("['n'][2]", 3, values=BOTH)]},
             [
                 "all 120 outputs are distinct",
-                "key 'slope' always differs, by 0.03 in the median",
+                "key 'slope' differs in every pair, by 0.03 in the median",
                 "output['n'][2] differs in 3 of 60 pairs (0 or 1)",
             ],
         ),
         (
             "output",
             {"size": 30, "unsteady": 30, "always": 30, "gap": 0.5, "elements": [element("[0]", 60, gap=0.5)]},
-            ["all 120 outputs are distinct", "all 30 elements always differ, by 0.5 in the median"],
+            ["all 120 outputs are distinct", "all 30 elements differ in every pair, by 0.5 in the median"],
         ),
         (
             "output",
@@ -102,7 +102,7 @@ BOTH = [SeenText("0", 30), SeenText("1", 30)]
         (
             "output",
             {"kind": "scalar", "unsteady": 1, "elements": [element("", 60, gap=0.25)]},
-            ["the output always differs, by 0.25 in the median"],
+            ["the output differs in every pair, by 0.25 in the median"],
         ),
         (
             "output",
@@ -118,9 +118,9 @@ def test_elements_are_told_as_their_author_would(
 
 
 def test_it_says_over_how_many_pairs_was_counted(failed: Record) -> None:
-    assert lines(failed)[0] == "What wobbles, in 60 pairs:"
-    assert lines(failed, pairs=500, of=3000, runs=1000)[0] == "What wobbles, in the first 500 pairs:"
-    assert lines(failed, pairs=58)[0] == "What wobbles, in 60 pairs, 2 without two outputs left out:"
+    assert lines(failed)[0] == "What differs, in 60 pairs:"
+    assert lines(failed, pairs=500, of=3000, runs=1000)[0] == "What differs, in the first 500 pairs:"
+    assert lines(failed, pairs=58)[0] == "What differs, in 60 pairs, 2 without two outputs left out:"
 
 
 @pytest.mark.parametrize(
@@ -145,12 +145,12 @@ def test_where_nothing_differed_there_is_nothing_to_tell() -> None:
     assert (record.verdict, [*wobble_parts(record)], [*advice(record)]) == ("pass", [], [])
     (bar,) = [part for part in describe(record) if isinstance(part, Bar)]
     assert bar.centre == 0
-    assert "█──" not in (drawn := as_text(record))
+    assert "█──" not in (drawn := as_text(record, verbose=True))
     assert re.search(r" 0 ░+┃─+ 0.2", drawn)
 
 
 def test_what_was_seen_stands_in_what_is_left_open(failed: Record) -> None:
-    assert re.search(r" 0 ─+┃░*█░* \S+ *\n +target 0.1   █ seen  ░ left open", as_text(failed))
+    assert re.search(r" 0 ─+┃░*█░* \S+ *\n +target 0.1   █ seen  ░ left open", as_text(failed, verbose=True))
 
 
 def test_methods_are_named_on_request_and_in_the_record(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -159,14 +159,14 @@ def test_methods_are_named_on_request_and_in_the_record(capsys: pytest.CaptureFi
     assert "confidence sequence" not in " ".join(capsys.readouterr().out.split())
     assert "confidence sequence" in json.loads((tmp_path / "r.json").read_text())["rho"]["method"]
     assert run([*words, "--verbose"]) == 1
-    assert "two-sided, odds-ratio mixture confidence sequence)" in " ".join(capsys.readouterr().out.split())
+    assert "(95 % confidence, odds-ratio mixture confidence sequence)" in " ".join(capsys.readouterr().out.split())
 
 
 def test_one_sided_and_two_sided_limits_are_told_apart() -> None:
     record = audit(coin, "norm", size=3, fixed=200)
-    text = " ".join(as_text(record).split())
+    text = " ".join(as_text(record, verbose=True).split())
     assert "and at least " in record.reason
-    assert "(95 % two-sided). The verdict uses a one-sided limit, which is closer" in text
+    assert "confidence, Clopper-Pearson), apart from the verdict" in text
 
 
 # What to try next.
@@ -178,7 +178,7 @@ def advised(record: Record) -> list[str]:
 
 def test_numbers_near_the_largest_are_not_rounded_to_more_than_any_float() -> None:
     record = audit(lambda sample, r: float(sample[0]) * 1.7e308, "uniform(-1, 2)", size=1)
-    assert "Raw numbers hardly ever agree: compare a decision" in advised(record)[0]
+    assert "Raw numbers with all their digits hardly ever agree: compare a decision" in advised(record)[0]
 
 
 def test_raw_numbers_are_to_be_rounded_to_more_than_their_gap() -> None:
@@ -197,7 +197,7 @@ def test_raw_numbers_are_to_be_rounded_to_more_than_their_gap() -> None:
 def test_labels_that_trade_names_are_recognised() -> None:
     halves = np.arange(40) // 20
     record = audit(lambda sample, r: halves if sample[0] > 0 else 1 - halves, "norm", size=2)
-    assert "the labels are the same, or nearly, but for their names" in advised(record)[0]
+    assert "the same rows belong together, or nearly, and only the labels have other names" in advised(record)[0]
     assert "--view partition" in advised(record)[0]
 
 
@@ -212,7 +212,7 @@ class Threshold:
 def test_few_rows_that_flip_are_for_churn() -> None:
     record = audit(lambda sample, r: Threshold(sample.mean()), "norm", size=400, view="predict")
     assert record.verdict == "fail"
-    assert "--measure churn holds that share against the target" in advised(record)[0]
+    assert "--measure churn asks whether that share is at most the target" in advised(record)[0]
     by_churn = audit(
         lambda sample, r: Threshold(sample.mean()), "norm", size=4, view="predict", measure="churn", rho=0.01
     )
@@ -220,7 +220,7 @@ def test_few_rows_that_flip_are_for_churn() -> None:
 
 
 def test_other_questions_are_named(failed: Record) -> None:
-    assert [text.split()[0] for text in advised(failed)[-2:]] == ["price", "explain"]
+    assert any("explain" in text and "repair" in text and "price" in text for text in advised(failed))
 
 
 @pytest.mark.parametrize("verdict", ["pass", "inconclusive", "error"])
@@ -235,7 +235,7 @@ def test_only_a_fail_is_advised(verdict: str, failed: Record) -> None:
 
 def test_every_report_tells_it(failed: Record) -> None:
     text = "the output differs in "
-    assert text in as_text(failed)
+    assert text in as_text(failed, verbose=True)
     for name in ("markdown", "junit"):
         assert text in FORMATS[name].draw([failed], 0.95, True).decode()
     assert json.loads(FORMATS["json"].draw([failed], 0.95, True))["wobbles"]["mismatches"] == failed.mismatches
@@ -279,7 +279,7 @@ def test_a_replay_shows_what_differs_and_no_whole_output(call: Callable[..., str
 
 def test_names_from_an_output_are_harmless(call: Callable[..., str]) -> None:
     out = call("check", "wobbly.py:spiteful", *ON)
-    assert re.search(r"key \S*error::x\S* (always differs|differs in)", out)
+    assert re.search(r"key \S*error::x\S* (differs in every pair|differs in)", out)
     assert "\x1b[31m" not in out
     assert not any(line.startswith("::error") for line in out.splitlines())
 
@@ -289,7 +289,7 @@ def test_a_gate_shows_for_a_failure_what_check_shows(call: Callable[..., str], t
     options = '\nsource = "wobbly.py:rows"\nsize = 60\n'
     (tmp_path / "pyproject.toml").write_text("".join(entry + options for entry in entries))
     out = call("gate")
-    for words in ("What wobbles, in ", "The outputs of pair ", "replay it with:", "What to try next:"):
+    for words in ("What differs, in ", "The outputs of pair ", "replay it with:", "What to try next:"):
         assert out.count(words) == 1, words
     assert "python -m auditor check wobbly.py:spiteful --source wobbly.py:rows --size 60 --replay" in out
     assert "odds-ratio" not in out
@@ -302,9 +302,9 @@ def test_the_worst_of_several_says_of_which_it_speaks() -> None:
     assert record.verdict == "fail"
     (part,) = wobble_parts(record)
     assert isinstance(part, Listing)
-    assert part.title.startswith("What wobbles with norm, in ")
+    assert part.title.startswith("What differs with norm, in ")
     passed = audit(fit, ["norm(loc=9)", "norm(loc=8)"], size=5, view=lambda output: output["sign"])
-    assert re.search(r"; no mismatch in any of \d+ pairs$", passed.reason)
+    assert re.search(r"; no two runs differed in any of \d+ pairs$", passed.reason)
 
 
 def test_frames_name_their_rows_and_columns() -> None:

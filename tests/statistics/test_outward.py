@@ -23,7 +23,7 @@ from auditor.questions.reasons import Judged, against_target, decide
 from auditor.report.formats.ci import junit
 from auditor.report.formats.markdown import markdown
 from auditor.report.terminal import as_text
-from auditor.report.words import confidences, interval_note, shared_confidence
+from auditor.report.words import confidences, shared_confidence
 from auditor.statistics.interval import MeanEvidence, sequence_lower
 from auditor.statistics.outward import about, at_least, at_most, between, exact, percent
 
@@ -46,7 +46,7 @@ def test_every_limit_of_a_report_is_outward(
         answer=RhoAnswer(Churn(0.5, *churn, 0.95, 0.5, 0.5, 0.5)),
         accuracy=Accuracy(1, 2, 0.5, *accuracy, 0.95),
     )
-    for text in (markdown([record], 0.95), as_text(record, 500)):
+    for text in (markdown([record], 0.95), as_text(record, 500, verbose=True)):
         found = [(float(a), float(b)) for a, b in re.findall(r"between (\S+) and (\S+) \(", text)]
         assert len(found) == 3, text
         for (low, high), given_limits in zip(found, (rho, churn, accuracy), strict=True):
@@ -76,15 +76,17 @@ def test_beside_a_target_a_limit_stays_on_its_side(value: float, other: float, u
         for shown in (above, under):
             assert ((shown > target) - (shown < target)) == ((value > target) - (value < target))
         if value < target:
-            assert float(against_target(Bound("upper", value, 0.95), target).split()[0]) < target
+            assert float(against_target(Bound("upper", value, 0.95), target, "").split()[0]) < target
         if value > target:
-            assert float(against_target(Bound("lower", value, 0.95), target).split()[0]) > target
+            assert float(against_target(Bound("lower", value, 0.95), target, "").split()[0]) > target
 
 
 def test_a_bound_and_a_target_that_differ_in_the_fourth_digit() -> None:
-    words = against_target(Bound("upper", 0.050341, 0.95), 0.05035)
+    words = against_target(Bound("upper", 0.050341, 0.95), 0.05035, "95 % confidence")
     assert words == "0.050341 (95 % confidence), within the target 0.05035"
-    assert against_target(Bound("lower", 0.12345679, 0.95), 0.12345678).endswith(", above the target 0.12345678")
+    assert against_target(Bound("lower", 0.12345679, 0.95), 0.12345678, "95 % confidence").endswith(
+        ", above the target 0.12345678"
+    )
     assert between(0.0301, 0.09996, beside=0.1) == "between 0.0301 and 0.09996"
     assert at_most(0.0503, beside=0.05035) == "0.0503"
 
@@ -162,13 +164,15 @@ def test_a_report_says_which_statement_has_which_confidence(base: Record) -> Non
     said = "the verdict is wrong with probability at most 0.05; each interval holds by itself with 95 % confidence"
     assert confidences(base) == said
     assert said in markdown([base], 0.95)
-    assert said in as_text(base, 500)
+    assert said in as_text(base, 500, verbose=True)
     cell = CellRow(name="a", question="rho", source="s", size=2, seed=0, pairs=1, confidence=0.95, verdict="pass")
     several = msgspec.structs.replace(base, cells=[cell, cell])
-    assert "the intervals of all cells hold together with 95 % confidence, separately from it" in as_text(several, 500)
+    assert "the limits for all sources hold together with 95 % confidence, apart from it" in as_text(
+        several, 500, verbose=True
+    )
     sides = [msgspec.structs.replace(cell, variant=private) for private in ("shared", "unshared")]
     both = msgspec.structs.replace(base, cells=sides, confidence=0.975)
-    assert "both verdicts hold together with 95 % confidence; so do the two intervals of rho" in as_text(both, 500)
+    assert "both verdicts hold together with 95 % confidence; so do both intervals" in as_text(both, 500, verbose=True)
     assert shared_confidence(0.95) in markdown([base, base], 0.95)
     assert not confidences(msgspec.structs.replace(base, error_spent=0.0))
 
@@ -176,18 +180,27 @@ def test_a_report_says_which_statement_has_which_confidence(base: Record) -> Non
 def test_an_interval_that_contains_the_target_beside_a_verdict_is_explained(base: Record) -> None:
     assert base.bound == Bound("upper", 0.1, 0.95)
     assert base.rho.high > 0.1
-    assert "it may contain the target" in as_text(base, 500)
-    assert "it may contain the target" in markdown([base], 0.95)
-    assert not interval_note(msgspec.structs.replace(base, rho=RhoInterval(0.0, 0.0, 0.09, 0.95, "a method")))
-    assert not interval_note(msgspec.structs.replace(base, bound=None))
+    within = msgspec.structs.replace(base, rho=RhoInterval(0.0, 0.0, 0.09, 0.95, "a method"))
+    unbounded = msgspec.structs.replace(base, bound=None)
+    for record, is_explained in ((base, True), (within, False), (unbounded, False)):
+        for text in (as_text(record, 500, verbose=True), markdown([record], 0.95)):
+            assert ("it is wider than what the verdict says" in text) == is_explained
+            assert ("apart from the verdict" in text) == (record is not unbounded)
+
+
+def test_one_screen_states_one_interval_with_the_confidence_of_the_verdict(base: Record) -> None:
+    text = as_text(base, 500)
+    assert "rho is at most 0.1, the target (95 % confidence)" in text
+    assert "between" not in text
+    assert text.count("confidence") == 1
 
 
 def test_a_pass_says_whether_accuracy_was_certified(base: Record) -> None:
-    for certified, words in ((True, "which is certified"), (False, "which was not refuted, and not certified")):
+    for certified, words in ((True, "which is shown"), (False, "which was neither shown nor refuted")):
         record = msgspec.structs.replace(base, accuracy=Accuracy(0, 33, 0.3, 0.0, 0.2, 0.95, certified))
-        assert words in as_text(record, 500)
+        assert words in as_text(record, 500, verbose=True)
         assert words in markdown([record], 0.95)
-        assert words not in as_text(msgspec.structs.replace(record, verdict="fail"), 500)
+        assert words not in as_text(msgspec.structs.replace(record, verdict="fail"), 500, verbose=True)
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,7 @@ def _outcome(request: Any, made: Made | None, stop: int) -> Iterator[str]:
     read = as_record(document)  # it is reported as what was made here
     assert json.loads(to_json(read)) == document
     assert [asked.title(read), *asked.parts(read), asked.bars(read), asked.chart(read)] == parts
-    assert as_text(read) == as_text(record)
+    assert as_text(read, verbose=True) == as_text(record, verbose=True)
     inquiry.close()
 
 

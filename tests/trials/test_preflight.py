@@ -29,7 +29,7 @@ def check(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
     def check(name: str, *options: str, source: str | None = "rows", size: str = "20") -> tuple[int, str]:
         given = () if source is None else ("--source", f"faulty:{source}", "--size", size)
         try:
-            code = run(["check", f"faulty:{name}", *given, *options])
+            code = run(["check", f"faulty:{name}", "--verbose", *given, *options])
         except SystemExit:  # its traceback holds reprs that end pytest itself
             code = None
         assert code is not None, "SystemExit came through: the process would end with the subject's own code"

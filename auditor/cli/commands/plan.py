@@ -41,12 +41,14 @@ def plan(rho: float, confidence: float, pairs: int | None) -> int:
     from auditor.flow.plan import make_plan
     from auditor.report.columns import Column, TableRows
     from auditor.statistics.cost import information_bound, prospect
+    from auditor.statistics.outward import exact, sure
     from auditor.statistics.threshold import MOST_CALIBRATED
 
     made = make_plan(target=rho, confidence=confidence, pairs=pairs)
     out, gate = make_console(), made.gate
     out.print(
-        f"Gate rho <= {rho:g} at confidence {made.confidence:g}, at most {made.budget:,} pairs (2 runs each). "
+        f"To decide whether rho is at most {exact(rho)} ({sure(made.confidence)}), at most {made.budget:,} pairs of "
+        f"two runs each are run. "
         f"Without a mismatch it passes after {made.least_trials:,} pairs."
     )
     if made.budget > MOST_CALIBRATED:

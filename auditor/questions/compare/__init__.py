@@ -14,6 +14,7 @@ from auditor.questions.compare.inquiry import Comparing, ComparingPlan
 from auditor.questions.compare.versions import settle_versions, show_again
 from auditor.questions.no_worse import check_margin
 from auditor.request import SURE, Options, Request, option
+from auditor.statistics.outward import exact
 from auditor.statistics.paired import least_pairs_within
 
 _PAIRS_TIMES_MARGIN = 100
@@ -104,7 +105,7 @@ def _make_plan(options: CompareOptions) -> Plan:
         raise BadValue(
             "pairs",
             budget,
-            f"cannot show that rho rose by no more than {margin:g}: even if nothing changed it takes "
+            f"cannot show that rho rose by no more than {exact(margin)}: even if nothing changed it takes "
             f"{least:,} pairs; use --pairs {least} or more",
         )
     if budget > MAX_PAIRS:

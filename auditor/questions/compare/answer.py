@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from auditor.flow.parts import Chart, Command, Facts, Part, Series, Table
+from auditor.flow.parts import Chart, Command, Details, Facts, Part, Series, Table, Words
 from auditor.flow.record import Measure, Record, RhoInterval
 from auditor.questions.cells import METHODS
 from auditor.statistics.interval import two_sided
@@ -27,15 +27,19 @@ def outcome_of(shown: ShownChange) -> str:
 def change_in_words(shown: ShownChange, margin: float) -> str:
     """Say what is shown of rho_new - rho_old."""
     within = f"rose by no more than {exact(margin)}, the margin" if margin else "did not rise"
+    new = "The new version is"
     if shown.beyond:
-        return f"rho rose by more than {exact(margin)}, the margin" if margin else "rho rose"
+        by = f"rho rose by more than {exact(margin)}, the margin" if margin else "rho rose"
+        return f"{new} less reproducible: {by}"
     if shown.better:
-        return "rho fell"
+        return f"{new} more reproducible: rho fell"
     if shown.worse and shown.within:
-        return f"rho rose, and {within}"
+        return f"{new} a little less reproducible: rho rose, and {within}"
     if shown.worse:
-        return f"rho rose; whether by more than {exact(margin)} is not shown"
-    return f"rho {within}" if shown.within else f"no difference of rho is shown, nor that it is within {exact(margin)}"
+        return f"{new} less reproducible: rho rose; whether by more than {exact(margin)}, the margin, is not shown"
+    if shown.within:
+        return f"{new} no less reproducible than the margin allows: rho {within}"
+    return f"Neither is shown: that rho rose by more than {exact(margin)}, the margin, nor that it did not"
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,12 +142,13 @@ def title_of(record: Record) -> str:
     return f"{change.upper()}  {record.subject}"
 
 
-def compare_parts(record: Record) -> Iterator[Part]:
+def compare_parts(record: Record) -> Iterator[Part | Details]:
     answer = answer_of(record)
     if record.verdict == "error":
         yield Facts([("old version", "", answer.old.what)])
         return
     yield Facts([*_facts(answer)])
+    yield Words(_sides(answer))
     if answer.elements:
         head = ("element", "old", "new")
         rows = [(one.name or "the output", f"{one.old:,}", f"{one.new:,}") for one in answer.elements]
@@ -158,20 +163,30 @@ def compare_parts(record: Record) -> Iterator[Part]:
             ("installed", "old", "new"), rows, title="Packages of which the old environment has another version:"
         )
     if answer.changed and answer.changed.replay_old and answer.changed.replay_new:
-        yield Command(
-            f"The answer changed in pair {answer.changed.first}. To run it again in the old version:",
-            answer.changed.replay_old,
-        )
-        yield Command("To run it again in the new version:", answer.changed.replay_new)
+        changed = f"The answer changed in pair {answer.changed.first}. To run it again in the old version:"
+        new = Command("To run it again in the new version:", answer.changed.replay_new)
+        yield Details([Command(changed, answer.changed.replay_old), new])
+
+
+def _sides(answer: CompareAnswer) -> str:
+    """Say how often two runs differed in each version, and how many answers changed from one to the other."""
+    rates = " and ".join(
+        f"{'' if one.estimate is None else f'about {one.estimate:.3g} '}with the {name} version"
+        for name, one in (("old", answer.old), ("new", answer.new))
+    )
+    found = answer.changed
+    if found is None or found.estimate is None:
+        return f"rho is {rates}."
+    return f"rho is {rates}. The new version gives another answer in {found.differ:,} of {found.runs:,} runs."
 
 
 def _facts(answer: CompareAnswer) -> Iterator[tuple[str, ...]]:
     old, new = (
         f"{one.mismatches:,} of {one.pairs:,} pairs, {between(one.low, one.high)}" for one in (answer.old, answer.new)
     )
-    yield "rho", f"old: {old}; new: {new} ({percent(answer.new.confidence)} two-sided, each)"
+    yield "rho", f"old: {old}; new: {new} ({percent(answer.new.confidence)} confidence, each)"
     apart = answer.difference
-    limits = f"{between(apart.low, apart.high, beside=answer.margin)} ({percent(apart.confidence)} two-sided)"
+    limits = f"{between(apart.low, apart.high, beside=answer.margin)} ({percent(apart.confidence)} confidence)"
     about = "" if apart.estimate is None else f"about {apart.estimate:.3g}, "
     yield "rho_new - rho_old", f"{about}{limits}; the margin is {exact(answer.margin)}"
     if one := answer.discordant:
@@ -179,8 +194,9 @@ def _facts(answer: CompareAnswer) -> Iterator[tuple[str, ...]]:
         yield "pairs that differ", words
     if (found := answer.changed) and found.estimate is not None:
         share = f"{100 * found.estimate:.3g} % of answers: on the same sample and r the two versions differ"
-        limits = f"{at_least(100 * found.low)} to {at_most(100 * found.high)} % ({percent(found.confidence)} two-sided)"
-        yield "answers", f"this changes {share} in {found.differ:,} of {found.runs:,} runs, {limits}"
+        limits = f"{at_least(100 * found.low)} to {at_most(100 * found.high)} %"
+        counts = f"{found.differ:,} of {found.runs:,} runs, {limits} ({percent(found.confidence)} confidence)"
+        yield "answers", f"this changes {share} in {counts}"
     yield "old version", "", answer.old.what
     how = "both versions ran on the same pairs" if answer.method == "paired" else "each by an audit of its own"
     error = f"anything that is said of the change is wrong with probability at most {at_most(answer.error)}"

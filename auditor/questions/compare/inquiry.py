@@ -87,7 +87,7 @@ class Comparing(CountsCells):
     @property
     def asks(self) -> str:
         most = f"{self.plan.budget:,} pairs at most, each in both versions"
-        return f"is rho above that of {self.versions.names[OLD]} by more than {self.margin:g}? {most}"
+        return f"is rho above that of {self.versions.names[OLD]} by more than {exact(self.margin)}? {most}"
 
     def close(self) -> None:
         """End the processes that ran old code, and remove its checkout."""
@@ -158,11 +158,11 @@ class Comparing(CountsCells):
         """Say which way rho went, what that rests on, and what may decide what is left open."""
         counts, margin, outcome = self.counts, self.margin, outcome_of(self.shown)
         words = (
-            f"{change_in_words(self.shown, margin)} ({sure(self.plan.confidence)}): of {counts.pairs:,} pairs "
+            f"{change_in_words(self.shown, margin)} ({sure(self.plan.confidence)}). Of {counts.pairs:,} pairs "
             f"{counts.old + counts.both:,} differ with the old version and {counts.new + counts.both:,} with the new"
         )
         if outcome == "inconclusive" and counts.pairs >= self.plan.budget:
-            words += f"; more --pairs, or a larger --margin than {exact(margin)}, may decide it"
+            words += f". More --pairs, or a larger --margin than {exact(margin)}, may decide it"
         return Verdict(outcome, words, "budget" if outcome == "inconclusive" else "mismatches", self.plan.alpha)
 
     def answer(self) -> Answer:

@@ -48,7 +48,7 @@ def compare_records(old: Record, new: Record, *, margin: float = 0.05, confidenc
         method, discordant = "paired", Discordant(**same._asdict())
         shown = shown_by_pairs(same, alpha, margin, min(old.budget, new.budget))
         difference = RhoDifference.of_pairs(same, confidence)
-        words = f"of {same.pairs:,} pairs that both have {same.old + same.both:,} differed before, "
+        words = f"Of {same.pairs:,} pairs that both have {same.old + same.both:,} differed before, "
         words += f"{same.new + same.both:,} do now"
     else:
         method, discordant = "two samples", None
@@ -71,7 +71,7 @@ def compare_records(old: Record, new: Record, *, margin: float = 0.05, confidenc
         target=None,
         confidence=confidence,
         verdict=outcome,
-        reason=f"not comparable: {why}" if why else f"{change_in_words(shown, margin)} ({sure(confidence)}): {words}",
+        reason=f"not comparable: {why}" if why else f"{change_in_words(shown, margin)} ({sure(confidence)}). {words}",
         decided_by={"error": "error", "inconclusive": "budget"}.get(outcome, "mismatches"),
         error_spent=alpha,
         bound=None,

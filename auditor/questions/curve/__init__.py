@@ -18,7 +18,7 @@ from auditor.flow.run import failure_finding
 from auditor.flow.verdict import Verdict
 from auditor.questions.cells import METHODS
 from auditor.questions.counted import Counted, CountsCells, with_own_seed
-from auditor.questions.curve.answer import CurveAnswer, Fitted, WorstValue, answer_of, curve_parts
+from auditor.questions.curve.answer import CurveAnswer, Fitted, WorstValue, answer_of, curve_parts, value_text
 from auditor.questions.curve.axis import Axis, make_axis, make_points
 from auditor.questions.one_pair import show_pair
 from auditor.request import SURE, Options, Request, option
@@ -148,8 +148,18 @@ class CurveInquiry(CountsCells):
             return Verdict("fail", above[0].message, "mismatches", alpha)
         if not all(one.tally.pairs for one in self.points) or (self.worst and not self.confirmed):
             return Verdict("inconclusive", f"{spent:,} of {self.plan.budget:,} pairs were run", "budget", alpha)
-        values = f"{len(self.points)} values of {self.axis.name}"
-        return Verdict("pass", f"rho was measured at {values}, with {spent:,} pairs in all", "budget", alpha)
+        return Verdict("pass", self._course(), "budget", alpha)
+
+    def _course(self) -> str:
+        """Say between which values rho is largest and smallest, by what was seen."""
+        name, shown = self.axis.name, [value_text(value) for value in self.axis.shown]
+        rates = [one.tally.mismatches / one.tally.pairs for one in self.points]
+        most, least = (rates.index(end(rates)) for end in (max, min))
+        seen = f"{sum(one.tally.pairs for one in self.points):,} pairs at {len(shown)} values"
+        if rates[most] == rates[least]:
+            return f"rho is about {rates[most]:.3g} at every value of {name} that was tried, by {seen}"
+        high, low = (f"{rates[at]:.3g} at {name} {shown[at]}" for at in (most, least))
+        return f"rho is largest, about {high}, and smallest, about {low}, by {seen}"
 
     def answer(self) -> Answer:
         confidence = self.plan.confidence

@@ -77,7 +77,7 @@ def curve_parts(record: Record) -> Iterator[Part]:
         title=f"{record.subject}  rho against {answer.vary}",
         x_name=answer.vary,
         y_name="rho",
-        series=[Series("rho, with its band", "band", bands), *against],
+        series=[Series("rho, with its interval", "band", bands), *against],
         labels=[value_text(value) for value in answer.values],
         x_log=answer.is_log,
         y_log=answer.is_log,
@@ -90,7 +90,7 @@ def curve_parts(record: Record) -> Iterator[Part]:
         counted = [f"{row.pairs:,}", f"{row.mismatches:,}", rate, f"{at_least(row.low)} to {at_most(row.high)}"]
         beside = ["" if (number := numbers[i]) is None else f"{number:.3g}" for numbers in held.values()]
         table.append([value_text(value), *counted, *beside])
-    head = [answer.vary, "pairs", "differ", "rho", "band", *(name.partition(" (")[0] for name in held)]
+    head = [answer.vary, "pairs", "differ", "rho", "interval", *(name.partition(" (")[0] for name in held)]
     yield Table(head, table, extra=5)
 
 
@@ -116,9 +116,10 @@ def summary(record: Record, answer: CurveAnswer, rows: Sequence[CellRow]) -> Ite
     """Say in sentences what the curve shows."""
     fitted = answer.exponent
     if fitted and fitted.holds:
-        yield f"rho ~ {answer.vary}^{fitted.estimate:.3f}, exponent {between(fitted.low, fitted.high)}."
+        falls = f"rho goes about as {answer.vary} to the power {fitted.estimate:.3f}"
+        yield f"{falls}, and the exponent is {between(fitted.low, fitted.high)}."
     elif fitted:
-        yield f"rho is no power of {answer.vary} over this range: no line runs through all bands."
+        yield f"rho does not fall as a power of {answer.vary} over this range: no straight line fits all intervals."
     if answer.worst:
         worst = answer.worst
         yield (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from auditor.flow.parts import Bar, Command, Part, Table, Words
+from auditor.flow.parts import Bar, Command, Details, Part, Table, Words
 from auditor.flow.record import Record
 from auditor.lookup import is_program
 from auditor.questions.explain.answer import ExperimentRow, ExplainAnswer, answer_of
@@ -108,7 +108,7 @@ def headline(inquiry: ExplainInquiry, causes: Sequence[ExperimentCounts]) -> str
     if not n:
         return "no pair was run"
     if causes:
-        also = ", ".join(one.kind for one in causes[1:])
+        also = "; ".join(f"{_because(inquiry, one)} ({one.kind})" for one in causes[1:])
         return _main_cause(inquiry, causes[0]) + (f" Also shown: {also}." if also else "")
     if inquiry.is_passed():
         held = f"rho is at most {exact(inquiry.target)}, the target ({sure(inquiry.plan.confidence)})"
@@ -161,7 +161,7 @@ def cure(inquiry: ExplainInquiry, one: ExperimentCounts) -> str:
     if one.kind == "hidden-state":
         cure = inquiry.what_moved.get("cure") or cure
     elif one.kind == "continuous":
-        cure = cure.format(target=f"{inquiry.target:g}", width=_width(inquiry))
+        cure = cure.format(target=exact(inquiry.target), width=_width(inquiry))
         largest = max((abs(value) for payload in inquiry.looked for value in payload["values"]), default=0.0)
         if max(inquiry.widths) > largest:
             cure += (
@@ -202,7 +202,8 @@ def _findings(inquiry: ExplainInquiry, one: ExperimentCounts) -> Iterator[str]:
     before, after = _sizes(inquiry)
     yield f"{_pairs(one)} with {before}; with {after}, {_still(one)}"
     if growth := inquiry.growth():
-        held = f"; if that goes on, rho = {inquiry.target:g} takes about {growth.size:,} rows" if growth.size else ""
+        rho = exact(inquiry.target)
+        held = f"; if that goes on, rho = {rho} takes about {growth.size:,} rows" if growth.size else ""
         yield f"with more rows rho falls about as size^{growth.exponent:.2g}{held}"
 
 
@@ -270,7 +271,7 @@ _IN_A_PROGRAM = (
 )
 
 
-def explain_parts(record: Record) -> Iterator[Part]:
+def explain_parts(record: Record) -> Iterator[Part | Details]:
     """Yield the causes with their cures, then a table of how often pairs differ with each cause taken away."""
     answer = answer_of(record)
     for place, cause in enumerate(answer.causes, 1):
@@ -278,16 +279,16 @@ def explain_parts(record: Record) -> Iterator[Part]:
         cure = f"\n   what to do: {cause.cure}" if cause.cure else ""
         yield Words(f"{place}. {cause.kind}: {cause.message}{where}{cure}")
         if cause.replay:
-            yield Command("see it with:", cause.replay)
+            yield Details([Command("see it with:", cause.replay)])
     if answer.causes and is_program(record.subject):
         yield Words(_IN_A_PROGRAM, "dim")
     if record.pairs:
         yield _table(record, answer)
         if notes := [*_notes(answer)]:
-            yield Words("\n".join(notes), "dim")
+            yield Details([Words("\n".join(notes), "dim")])
     not_run = [f"{one.kind} ({one.note})" for one in answer.experiments if one.state == "not run" and one.note]
     if not_run and record.verdict == "pass":  # else it ended before most of them could be
-        yield Words(f"Not run: {', '.join(not_run)}.", "dim")
+        yield Details([Words(f"Not run: {', '.join(not_run)}.", "dim")])
 
 
 def _table(record: Record, answer: ExplainAnswer) -> Table:
@@ -298,8 +299,8 @@ def _table(record: Record, answer: ExplainAnswer) -> Table:
         counts = f"{mismatches:,} of {pairs:,}"
         rows.append((f"{what} *" if what in shown else what, counts, at_least(low, 2), at_most(high, 2), bar))
     title = (
-        "How many pairs differ as it is, and with each cause taken away (* marks a cause that is shown). All bounds on "
-        f"rho hold together with {percent(record.confidence)} confidence:"
+        "How many pairs differ as it is, and with each possible cause taken away (* marks a cause that is shown). All "
+        f"limits of rho hold together with {percent(record.confidence)} confidence:"
     )
     return Table(("", "differ", "at least", "at most", ""), rows, title=title, extra=4)
 

@@ -20,6 +20,7 @@ from auditor.questions.hunt.search import Search
 from auditor.questions.one_pair import show_pair
 from auditor.questions.pairs import target_of
 from auditor.request import NO_INTEGRATE, RHO, SURE, Options, Request, option
+from auditor.statistics.outward import exact
 from auditor.trials.cell import Cell
 from auditor.trials.integrated import why_not
 
@@ -94,7 +95,7 @@ class HuntQuestion(Question):
     def title(self, record: Record) -> str:
         found = {"fail": "FAIL", "error": "ERROR"}.get(record.verdict, "NONE FOUND")
         word = "INTERRUPTED" if record.decided_by == "interrupt" else found
-        return f"{word}  hunt for a rho of {record.subject} above {record.target:g}"
+        return f"{word}  hunt for a rho of {record.subject} above {exact(record.target or 0.0)}"
 
     parts = staticmethod(hunt_parts)
 

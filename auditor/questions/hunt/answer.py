@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from auditor.flow.parts import Chart, Command, Facts, Part, Series, Table, Words
+from auditor.flow.parts import Chart, Command, Details, Facts, Part, Series, Table, Words
 from auditor.flow.record import CellRow, Record
-from auditor.statistics.outward import at_most, between, percent
+from auditor.statistics.outward import at_most, between, exact, percent
 
 _SHOWN = 10  # candidates in a table
 _LEVELS = 6  # of rho, on a map of two parameters
@@ -59,7 +59,7 @@ def answer_of(record: Record) -> HuntAnswer:
     return msgspec.convert(msgspec.to_builtins(record.answer), HuntAnswer)
 
 
-def hunt_parts(record: Record) -> Iterator[Part]:
+def hunt_parts(record: Record) -> Iterator[Part | Details]:
     answer = answer_of(record)
     rows = record.cells[: answer.candidates]
     if answer.worst:
@@ -67,7 +67,7 @@ def hunt_parts(record: Record) -> Iterator[Part]:
         yield Facts([("rho", f"{limits} on ", answer.worst.source, f" ({percent(record.confidence)})")])
     if any(row.pairs for row in rows):
         yield {1: _curve, 2: _map}.get(len(answer.names), _best_so_far)(record, answer, rows)
-    yield Words("\n".join(sentences(record, answer)))
+    yield Details([Words("\n".join(sentences(record, answer)))])
     looked = sorted((row for row in rows if row.pairs), key=_score, reverse=True)[:_SHOWN]
     listed = [("confirmed", row) for row in record.cells[answer.candidates :]] + [("searched", row) for row in looked]
     lines = [
@@ -80,7 +80,7 @@ def hunt_parts(record: Record) -> Iterator[Part]:
         )
         for what, row in listed
     ]
-    yield Table(("", "source", "pairs", "rho", "at most"), lines, extra=4)
+    yield Details([Table(("", "source", "pairs", "rho", "at most"), lines, extra=4)])
     if answer.worst and answer.worst.command and record.verdict == "fail":
         yield Command("To audit this source alone:", answer.worst.command)
 
@@ -131,7 +131,7 @@ def _curve(record: Record, answer: HuntAnswer, rows: Sequence[CellRow]) -> Chart
 
 def _target(record: Record, points: Sequence[tuple[float, None, float | None, None]]) -> Series:
     ends = (points[0][0], points[-1][0])
-    return Series(f"target {record.target:g}", "line", [(x, None, record.target, None) for x in ends])
+    return Series(f"target {exact(record.target or 0.0)}", "line", [(x, None, record.target, None) for x in ends])
 
 
 def _map(record: Record, answer: HuntAnswer, rows: Sequence[CellRow]) -> Chart:

@@ -156,7 +156,7 @@ class Hunt(CountsCells):
     @property
     def asks(self) -> str:
         return (
-            f"where in {self.family.name} is rho largest, and above {self.goal:g}? {self.search.budget:,} pairs "
+            f"where in {self.family.name} is rho largest, and above {exact(self.goal)}? {self.search.budget:,} pairs "
             "to search, and some to confirm"
         )
 
@@ -306,28 +306,28 @@ class Hunt(CountsCells):
         if self.found is not None:
             band, pairs = self.found.band, self.found.evidence.counts[0]
             known = f"{sure(self.plan.confidence)}, on fresh randomness{self._trusted}"
-            words = f"on {self.found.evidence.source} rho is above {exact(target)} ({known})"
-            words += f": it is {between(*band, beside=target)} in {pairs:,} pairs"
+            words = f"Two runs differ too often on {self.found.evidence.source}: rho is above {exact(target)} there"
+            words += f" ({known}), and {between(*band, beside=target)} by {pairs:,} pairs"
             bound = Bound("lower", max(target, band[0]), self.plan.confidence)
             return Verdict("fail", words, "mismatches", alpha, bound)
         looked = [one for one in self.candidates if one.counts[0] and one.error is None]
         if self.over and not looked:
             first = next((one.error for one in self.candidates if one.error), None)
-            words = f"each of {len(self._faulted)} candidates faults; the first: {first}"
+            words = f"The subject could not be run on any of {len(self._faulted)} sources; the first: {first}"
             return Verdict("error", words, "error", alpha)
         if not looked:
             return Verdict("inconclusive", "no candidate was looked at, so nothing is known of any", "budget", alpha)
         largest = at_most(self.largest_bound(), beside=target)
         none = (
-            f"none found: no source with rho above {exact(target)} was confirmed among {len(looked):,} candidates, "
-            f"none of which has a rho above {largest} ({sure(self.plan.confidence)}{self._trusted}); of other sources "
+            f"No source with rho above {exact(target)} was confirmed among {len(looked):,} that were tried, none of "
+            f"which has a rho above {largest} ({sure(self.plan.confidence)}{self._trusted}). Of other sources "
             "this says nothing"
         )
         if not self.over:
-            return Verdict("inconclusive", f"the search is not over; so far {none}", "budget", alpha)
+            return Verdict("inconclusive", f"The search is not over. So far: {none}", "budget", alpha)
         if self.accepts:
-            return Verdict("pass", f"{none}; accepted with --accept-search", "budget", alpha)
-        return Verdict("inconclusive", f"{none}; --accept-search takes that for a pass", "budget", alpha)
+            return Verdict("pass", f"{none}. --accept-search takes that for a pass", "budget", alpha)
+        return Verdict("inconclusive", f"{none}. That is not a pass, unless --accept-search says so", "budget", alpha)
 
     @property
     def _trusted(self) -> str:
@@ -429,7 +429,7 @@ class Hunt(CountsCells):
         overlap, size = min(known)
         return (
             f"{words}, {'and' if above else 'but'} every source that was not tried, unless it is all but equal to one "
-            f"that was: a bound U carries over from a Bhattacharyya coefficient of (1 - ({target:g} - U)^2)^(1 / "
+            f"that was: a bound U carries over from a Bhattacharyya coefficient of (1 - ({exact(target)} - U)^2)^(1 / "
             f"{4 * size:,}) on, {at_most(overlap, 9)} at best"
         )
 

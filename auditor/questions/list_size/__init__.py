@@ -22,7 +22,7 @@ from auditor.questions.list_size.misses import runs_to_name
 from auditor.questions.nu import ETA, RUNS
 from auditor.request import OTHER, OverCells, option
 from auditor.sources.datasets import Dataset
-from auditor.statistics.outward import sure
+from auditor.statistics.outward import exact, sure
 from auditor.statistics.threshold import MOST_CALIBRATED
 from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench
@@ -118,7 +118,8 @@ def _check_decidable(plan: Plan, option: str) -> None:
         raise BadValue(
             option,
             budget,
-            f"cannot decide {plan.gates} at eta {plan.target:g}, {sure(plan.confidence)}: even if no run is outside it "
+            f"cannot decide {plan.gates} at eta {exact(plan.target or 0.0)}, {sure(plan.confidence)}: even if no run "
+            "is outside it "
             f"takes {needed} runs, of which the first {plan.named} name the list; use --{option} {needed} or more",
         )
 

@@ -51,12 +51,13 @@ def list_parts(record: Record) -> Iterator[Part]:
     found = answer_of(record)
     if not found.runs:
         return
-    own, here, largest = record.measures[0], "", "; a mass"
+    own, here, largest = record.measures[0], "", "; the probability of that is"
     if len(record.cells) > 1:
-        here, largest = f" with {found.cell}" if found.cell else "", "; the largest mass outside is"
+        here, largest = f" with {found.cell}" if found.cell else "", "; the largest probability of that is"
     outside = (
-        f"{found.outside:,} of {found.runs:,} runs{here} are outside their {most_frequent(found.length)}{largest} "
-        f"{between(own.low, own.high, beside=record.target)} ({percent(own.confidence)} two-sided){_beside(record)}"
+        f"{found.outside:,} of {found.runs:,} runs{here} gave another output than the {most_frequent(found.length)}"
+        f"{largest} {between(own.low, own.high, beside=record.target)} ({percent(own.confidence)} confidence)"
+        f"{_beside(record)}"
     )
     counted = found.runs - found.named
     if counted > 0:
@@ -87,6 +88,7 @@ def _beside(record: Record) -> str:
         return ""
     if record.bound.value == target and own.low <= target < own.high:
         return (
-            ". It is wider than the verdict needs, because it holds at every number of runs; it may contain the target"
+            ", apart from the verdict: it is wider than what the verdict says, because it holds on both sides and "
+            "however many runs there are"
         )
-    return "" if record.bound.value == target else "; the verdict's limit is one-sided, and so closer"
+    return ", apart from the verdict"

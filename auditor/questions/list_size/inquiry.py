@@ -14,9 +14,9 @@ from auditor.questions.cells import METHODS
 from auditor.questions.list_size.answer import SHOWN, Frequent, ListAnswer, most_frequent
 from auditor.questions.list_size.misses import Misses
 from auditor.questions.pairs import PairsInquiry, accuracy_measure
-from auditor.questions.reasons import accuracy_words, against_target, inaccurate
+from auditor.questions.reasons import accuracy_words, against_target, inaccurate, stated
 from auditor.statistics.cost import soonest
-from auditor.statistics.outward import at_least, at_most, exact, sure
+from auditor.statistics.outward import at_least, at_most, between, exact
 from auditor.trials.trial import Bench, NoOutput, Trial, judge, timed_run
 from auditor.values import describe, fingerprint
 
@@ -63,6 +63,9 @@ class Runs(PairsInquiry):
             self.decided = self.outcome() != "inconclusive"
         return self.decided
 
+    def claim(self) -> str:
+        return f"the probability of another output than the {most_frequent(self.length)}"
+
     def proviso(self) -> str:
         return accuracy_words(self.plan, self.tally, self.judged)
 
@@ -88,7 +91,8 @@ class Runs(PairsInquiry):
         low, high = self._bounds()
         bound = decided_bound(plan, gate, high if outcome == "pass" else low)
         words = "at most" if outcome == "pass" else "above" if bound.value == gate.target else "at least"
-        reason = f"{self._seen()}: {plan.gates} is {words} {against_target(bound, gate.target)}"
+        said = against_target(bound, gate.target, stated(plan, fails=outcome == "fail"))
+        reason = f"{self._seen()}: the probability of that is {words} {said}"
         reason += self.proviso() if outcome == "pass" else ""
         return Verdict(outcome, reason, "list", plan.alpha, bound)
 
@@ -102,20 +106,20 @@ class Runs(PairsInquiry):
 
     def _seen(self) -> str:
         found = self.misses
-        return f"{found.after:,} of {found.runs:,} runs are outside their {most_frequent(self.length)}"
+        return f"{found.after:,} of {found.runs:,} runs gave another output than the {most_frequent(self.length)}"
 
     def _undecided(self) -> str:
-        (low, high), budget = self._bounds(), self.plan.budget
+        own, budget = self._measure(), self.plan.budget
         known = (
-            f"{self._seen()}: {self.plan.gates} is at least {at_least(low.value)} ({sure(low.confidence)}) and at most "
-            f"{at_most(high.value)} ({sure(high.confidence)}), which does not decide {exact(self.gate.target)}"
+            f"{self._seen()}: the probability of that is {between(own.low, own.high)} ({stated(self.plan)}), which "
+            f"does not show whether it is at most {exact(self.gate.target)}, the target"
         )
         if self.misses.runs < budget:
             return known  # it was stopped, and whoever did so says what goes on
         if self.plan.design == "fixed":
-            return f"{known}; a fixed design is judged once: for another try take --runs, and a new --seed"
+            return f"{known}. A fixed number of runs is judged once: for another try, use --runs and a new --seed"
         more = f"--runs {4 * budget}"
-        return f"{known}; {more} with a new --seed may; from a --ledger, --resume {more} goes on from here"
+        return f"{known}. {more} with a new --seed may decide; from a --ledger, --resume {more} goes on from here"
 
     def answer(self) -> Answer:
         measures = [self._measure()]

@@ -27,7 +27,7 @@ from auditor.questions.nu.strings import Group, StringUnit, outside_of, show_str
 from auditor.request import OTHER, OverCells, option
 from auditor.sources.datasets import Dataset
 from auditor.statistics.nu import Groups, nu_lower, nu_upper
-from auditor.statistics.outward import at_least, at_most, sure
+from auditor.statistics.outward import at_least, at_most, exact, sure
 from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench, Trial
 from auditor.values import NO_CLASSES
@@ -176,8 +176,9 @@ def _check_decidable(plan: Plan, option: str) -> None:
         raise BadValue(
             option,
             plan.budget,
-            f"cannot decide nu {plan.target:g} at eta {plan.eta:g}, {sure(plan.confidence)}: even without a run "
-            f"outside it takes about {needed} strings of {plan.runs} runs; use --{option} {needed} or more",
+            f"cannot decide nu {exact(plan.target or 0.0)} at eta {exact(plan.eta or 0.0)}, {sure(plan.confidence)}: "
+            f"even without a run outside it takes about {needed} values of r, with {plan.runs} runs each; use "
+            f"--{option} {needed} or more",
         )
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from auditor.flow.parts import Chart, Command, Facts, Listing, Part, Series, Table, Words
+from auditor.flow.parts import Chart, Command, Details, Facts, Listing, Part, Series, Table, Words
 from auditor.flow.record import Record
-from auditor.statistics.outward import at_least, at_most, percent
+from auditor.statistics.outward import at_least, at_most, exact, percent
 
 _HEAD = ("eta", "seen beyond eta", "nu at least", "nu at most")
 
@@ -55,7 +55,7 @@ class NuAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="question", 
     cell: str = ""  # the name of the cell: of several, the one that looks worst
 
 
-def profile_parts(record: Record) -> Iterator[Part]:
+def profile_parts(record: Record) -> Iterator[Part | Details]:
     """Report nu(eta) as a table and a chart, what follows from it, and the worst string."""
     found = msgspec.convert(msgspec.to_builtins(record.answer), NuAnswer)  # of a record or of JSON
     if not sum(found.exactly):
@@ -67,24 +67,26 @@ def profile_parts(record: Record) -> Iterator[Part]:
         most = f"rho is at most {at_most(found.rho_at_most)}{here}"
         follows.append(("follows", f"{most}: not measured, but by rho <= 2 eta + nu from the table ({sure})"))
     if found.eta_at_most is not None:
-        pair = f"({at_most(found.eta_at_most)}, {record.target:g})-reproducible{here}"
+        pair = f"({at_most(found.eta_at_most)}, {exact(record.target or 0.0)})-reproducible{here}"
         follows.append(("follows", f"{pair}: not measured, but by (rho/nu, nu) from the bound on rho ({sure})"))
     yield Facts(follows)
     rows = [(f"{s.eta:g}", f"{s.seen:.3g}", at_least(s.low), at_most(s.high)) for s in found.steps]
-    title = f"The share nu of random strings without an output of probability 1 - eta{here}"
-    yield Table(_HEAD, rows, f"{title}; all rows hold together with {sure} confidence:")
+    title = f"nu, the share of values of r for which no output has probability 1 - eta or more{here}"
+    together = f"all rows hold together with {sure} confidence, apart from the verdict"
+    yield Details([Table(_HEAD, rows, f"{title}; {together}:")])
     points = [(s.eta, s.low, s.seen, s.high) for s in found.steps]  # limits are steps: nu(eta) never rises
     yield Chart(
         f"{record.subject}: {record.verdict}",
-        "eta: how often a string may give another output",
-        "nu: share of strings that give more",
+        "eta: how often runs with one r may give another output",
+        "nu: share of r that give more",
         [Series("nu: what was seen, and where it may be", "step", points)],
         corner=(found.eta, record.target or 0.0),
     )
     worst = found.worst
     if worst and worst.outside:
         texts = [f"{len(one.runs)} x {one.output}" for one in worst.outputs]
-        yield Listing(f"The worst string, {worst.string}, has {worst.distinct} outputs in {found.runs} runs:", texts)
+        title = f"The worst value of r, number {worst.string}, has {worst.distinct} outputs in {found.runs} runs:"
+        yield Listing(title, texts)
         if worst.distinct > len(worst.outputs):
             yield Words(f"  and {worst.distinct - len(worst.outputs)} more", "dim")
         if worst.replay:

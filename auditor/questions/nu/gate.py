@@ -21,10 +21,11 @@ import msgspec
 
 from auditor.flow.plan import Plan
 from auditor.flow.verdict import Bound, Verdict
+from auditor.questions.reasons import stated
 from auditor.statistics.cost import soonest
 from auditor.statistics.interval import BOUNDS, log_e_fail, log_e_pass
 from auditor.statistics.nu import Groups, bad_stays_below, good_reaches, nu_lower, nu_upper
-from auditor.statistics.outward import at_least, at_most, exact, sure
+from auditor.statistics.outward import at_least, at_most, exact
 
 
 class Inaccurate(msgspec.Struct, frozen=True):
@@ -101,21 +102,21 @@ class GroupGate:
         if self.is_pass(groups, wrong):
             accurate = "" if plan.delta is None else f"; all but {exact(plan.delta)} of the canonical ones are accurate"
             reason = (
-                f"for all but a share of {at_most(high, beside=self.target)} of the random strings "
-                f"({sure(upper.confidence)}) one output has probability {exact(1 - self.eta)} or more, within nu "
-                f"{exact(self.target)}{accurate}; {self._seen(groups)}"
+                f"For all but a share of at most {at_most(high, beside=self.target)} of the values of r "
+                f"({stated(plan)}) one output has probability {exact(1 - self.eta)} or more, and nu allows for a share "
+                f"of {exact(self.target)}{accurate}. {self._seen(groups)}"
             )
             return Verdict("pass", reason, "strings", plan.alpha, upper)
         if self._nu_fails(groups):
             reason = (
-                f"for a share of at least {at_least(low, beside=self.target)} of the random strings "
-                f"({sure(lower.confidence)}) no output has probability {exact(1 - self.eta)}, above nu "
-                f"{exact(self.target)}; {self._seen(groups)}"
+                f"For a share of at least {at_least(low, beside=self.target)} of the values of r "
+                f"({stated(plan, fails=True)}) no output has probability {exact(1 - self.eta)} or more, and nu allows "
+                f"for {exact(self.target)}. {self._seen(groups)}"
             )
             return Verdict("fail", reason, "strings", plan.alpha, lower)
         if self.is_inaccurate(groups.strings, wrong.agreed):
             reason = (
-                f"{wrong.agreed} of {groups.strings} random strings give one inaccurate output in each of "
+                f"{wrong.agreed} of {groups.strings} values of r give one inaccurate output in each of "
                 f"{plan.runs} runs: more than beta {exact(plan.delta or 0.0)} and nu {exact(self.target)} allow for"
             )
             return Verdict("fail", reason, "accuracy", plan.alpha)
@@ -123,21 +124,22 @@ class GroupGate:
 
     def _seen(self, groups: Groups) -> str:
         """Say what was seen, as counts and not as an estimate: a string may look worse or better than it is."""
-        beyond = f"{groups.beyond(self.eta)} of {groups.strings} strings"
-        return f"{beyond} have more than {exact(self.eta)} of their runs outside"
+        beyond = f"{groups.beyond(self.eta)} of the {groups.strings} values of r that were tried"
+        return f"{beyond} had another output than their most frequent one in more than {exact(self.eta)} of runs"
 
     def _undecided(self, groups: Groups, wrong: Inaccurate) -> str:
         plan, (low, high) = self.plan, self.nu_bounds(groups)
         seen = self._seen(groups)
         if plan.delta is not None:
             seen += f", {wrong.strings} an inaccurate output"
-        gate = self.nu_gate
         left = (
-            f"nu is at least {at_least(low)} ({sure(1 - gate.alpha_fail)}) and at most {at_most(high)} "
-            f"({sure(1 - gate.alpha_pass)}), which does not decide nu {exact(self.target)}"
+            f"nu is at least {at_least(low)}, and at most {at_most(high)} ({stated(plan)} each), which does not show "
+            f"whether it is at most {exact(self.target)}, the target"
         )
         if groups.strings < plan.budget:
             return f"{seen}: {left}"  # it was stopped, and whoever did so says what goes on
         if self.fixed:
-            return f"{seen}: {left}; a fixed design is judged once: for another try take --strings, and a new --seed"
-        return f"{seen}: {left}; --strings {4 * groups.strings} may, with the same --seed, or a target further away"
+            once = "A fixed number of them is judged once: for another try, use --strings and a new --seed"
+            return f"{seen}: {left}. {once}"
+        more = f"--strings {4 * groups.strings} with the same --seed may decide, and so may a target further away"
+        return f"{seen}: {left}. {more}"

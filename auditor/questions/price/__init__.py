@@ -35,6 +35,7 @@ from auditor.questions.price.answer import CLAIMED, PriceAnswer, PricedClaim, no
 from auditor.request import RHO, SURE, Options, Request, option
 from auditor.statistics.bracket import MOST_PROBES, Bracket, least_allowed
 from auditor.statistics.gate import Gate
+from auditor.statistics.outward import exact, sure
 from auditor.subjects.subject import Subject
 from auditor.trials.cell import make_cell
 from auditor.trials.trial import Bench, Trial
@@ -140,7 +141,8 @@ class PriceInquiry(CountsCells):
 
     @property
     def asks(self) -> str:
-        return f"how many rows does rho at most {self.plan.target:g} take? At most {self.plan.budget:,} pairs in all"
+        rho = exact(self.plan.target or 0.0)
+        return f"how many rows does rho at most {rho} take? At most {self.plan.budget:,} pairs in all"
 
     def _open(self, size: int) -> int:
         """Return the place of a size's cell, which it has from the first time on that it is asked."""
@@ -227,10 +229,10 @@ class PriceInquiry(CountsCells):
         missing = next((one for one in found if one.high is None), None)
         if missing or len(found) < len(self.claims):
             run = [one.cell.size for one in self.counted if one.tally.pairs]
-            words = not_found(missing or found[-1], run, self.plan.budget) if found else "nothing was asked"
+            words = not_found(missing or found[-1], run, self.plan.budget) if found else "no size was tried"
             return Verdict("inconclusive", words, "budget", alpha)
-        sizes = (f"{CLAIMED[one.claim]} {one.limit:g} takes {size_text(one.low, one.high)} rows" for one in found)
-        return Verdict("pass", "; ".join(sizes), "mismatches", alpha)
+        sizes = (f"{CLAIMED[one.claim]} {exact(one.limit)} takes {size_text(one.low, one.high)} rows" for one in found)
+        return Verdict("pass", f"{'; '.join(sizes)} ({sure(self.plan.confidence)})", "mismatches", alpha)
 
     def _priced(self) -> list[PricedClaim]:
         """Return the bracket of each claim that was begun, in rows: a subject that is scaled draws about as many as
@@ -259,7 +261,7 @@ class PriceInquiry(CountsCells):
         for one in found:
             if one.high is not None:
                 limits = (float((one.low or 0) + 1), float(one.high), confidence)
-                name = f"rows for {CLAIMED[one.claim]} {one.limit:g}"
+                name = f"rows for {CLAIMED[one.claim]} {exact(one.limit)}"
                 measures.append(Measure(name, None, *limits, "a gate for each size"))
         plain = self.subject.declares("plain")
         return Answer(
@@ -278,8 +280,8 @@ class PriceInquiry(CountsCells):
             Finding(
                 "above-promise",
                 "error",
-                f"{one.claim} at {one.limit:g} takes more than {one.low:,} rows, and {self.subject.declared.theorem} "
-                f"promises it at {promised:,}",
+                f"{CLAIMED[one.claim]} {exact(one.limit)} takes more than {one.low:,} rows, where "
+                f"{self.subject.declared.theorem} promises it with {promised:,}",
             )
             for one in found
             if promised is not None and one.low is not None and one.low >= promised
@@ -331,7 +333,7 @@ class Price(Question):
         return PriceInquiry(request, subject, start, is_scaled, limits, options.pairs, bounds, plan, claims)
 
     def title(self, record: Record) -> str:
-        return f"PRICE  {record.subject}  of rho at most {record.target:g}"
+        return f"PRICE  {record.subject}  of rho at most {exact(record.target or 0.0)}"
 
     parts = staticmethod(price_parts)
 

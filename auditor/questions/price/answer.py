@@ -9,9 +9,9 @@ import msgspec
 
 from auditor.flow.parts import Chart, Part, Series, Table, Words
 from auditor.flow.record import CellRow, Record
-from auditor.statistics.outward import percent
+from auditor.statistics.outward import exact, percent
 
-CLAIMED = {"reproducible": "rho at most", "accurate": "inaccurate at most"}
+CLAIMED = {"reproducible": "rho at most", "accurate": "a share of inaccurate runs of at most"}
 
 
 class PricedClaim(msgspec.Struct, frozen=True):
@@ -56,7 +56,7 @@ def rows_of(answer: PriceAnswer, theorem: str | None) -> list[tuple[str, int | N
     ]
     if answer.plain is not None:
         known.append(("plain: as accurate, not reproducible", answer.plain, answer.plain))
-    known += [(f"measured: {CLAIMED[one.claim]} {one.limit:g}", one.low, one.high) for one in answer.asked]
+    known += [(f"measured: {CLAIMED[one.claim]} {exact(one.limit)}", one.low, one.high) for one in answer.asked]
     if answer.promised is not None:
         known.append((f"{theorem} asks for", answer.promised, answer.promised))
     return sorted(known, key=lambda row: row[2] if row[2] is not None else math.inf)
@@ -78,7 +78,7 @@ def _chart(record: Record, answer: PriceAnswer) -> Chart:
     names = {"reproducible": "pairs that differ, and what the gate of a size showed", "accurate": "inaccurate runs"}
     series = [Series(names[one.claim], "points", [_point(one, row) for row in rows]) for one in answer.asked]
     for one in answer.asked:
-        name = f"{CLAIMED[one.claim]} {one.limit:g}"
+        name = f"{CLAIMED[one.claim]} {exact(one.limit)}"
         series.append(Series(name, "line", [(float(x), None, one.limit, None) for x in (sizes[0], sizes[-1])]))
         if one.high is not None:
             points = [(float(x), None, one.limit, None) for x in ((one.low or sizes[0] - 1) + 1, one.high)]
@@ -86,8 +86,8 @@ def _chart(record: Record, answer: PriceAnswer) -> Chart:
     for what, low, high in rows_of(answer, record.theorem):
         if high is not None and low == high:
             series.append(Series(f"{what}: {high:,}", "mark", [(float(high), None, None, None)]))
-    title = f"{record.subject}  rows for rho at most {record.target:g}"
-    notes = [] if all(one.high for one in answer.asked) else ["What has no bracket was not found."]
+    title = f"{record.subject}  rows for rho at most {exact(record.target or 0.0)}"
+    notes = [] if all(one.high for one in answer.asked) else ["What has no span was not found."]
     return Chart(title, "rows", "share", series, x_log=True, y_log=True, notes=[*notes, *sentences(record, answer)])
 
 
@@ -109,9 +109,8 @@ def sentences(record: Record, answer: PriceAnswer) -> Iterator[str]:
         yield f"{pairs:,} pairs were run, and nothing was found yet."
         return
     yield (
-        f"{pairs:,} pairs at {len(measured)} sizes on {record.source} ({record.sample_kind}, seed {record.seed}); "
-        f"both ends of every bracket hold together with {percent(record.confidence)} confidence, if more rows "
-        "never hurt."
+        f"{pairs:,} pairs at {len(measured)} sizes on {record.source} ({record.sample_kind}, seed {record.seed}). All "
+        f"sizes hold together with {percent(record.confidence)} confidence, if more rows never make it worse."
     )
     for one in answer.asked:
         if one.high is None:
@@ -120,4 +119,5 @@ def sentences(record: Record, answer: PriceAnswer) -> Iterator[str]:
 
 def not_found(one: PricedClaim, sizes: Sequence[int], budget: int) -> str:
     most = max(sizes, default=0)
-    return f"No size up to {most:,} was shown to be {one.claim} at {one.limit:g}; {budget:,} pairs were allowed"
+    what = f"{CLAIMED[one.claim]} {exact(one.limit)}"
+    return f"No size up to {most:,} rows was shown to have {what}, with the {budget:,} pairs that were allowed"

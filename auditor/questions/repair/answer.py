@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from auditor.flow.parts import Chart, Command, Facts, Listing, Part, Series, Table, Words
+from auditor.flow.parts import Chart, Command, Details, Facts, Listing, Part, Series, Table, Words
 from auditor.flow.record import Record
-from auditor.statistics.outward import at_least, at_most, between, percent
+from auditor.statistics.outward import at_least, at_most, between, exact, percent
 
 _TITLES = {"pass": "REPAIRED", "fail": "NOT REPAIRED", "inconclusive": "UNDECIDED", "error": "ERROR"}
 _CHURN = (
@@ -101,7 +101,7 @@ def title_of(record: Record) -> str:
     return f"{'NOTHING TO REPAIR' if needs_none else _TITLES[record.verdict]}  {record.subject}"
 
 
-def repair_parts(record: Record) -> Iterator[Part]:
+def repair_parts(record: Record) -> Iterator[Part | Details]:
     """Yield what a report says: before and after, the price, the code to paste, the frontier, and hints."""
     answer = answer_of(record)
     held = [(name, one) for name, one in (("before", answer.before), ("after", answer.after)) if one]
@@ -111,7 +111,7 @@ def repair_parts(record: Record) -> Iterator[Part]:
         for name, one in held:
             verdict = "undecided" if one.verdict == "inconclusive" else one.verdict
             rows.append([name, _rate(one.estimate), at_least(one.low), at_most(one.high), f"{one.pairs:,}", verdict])
-        yield Table(("", measure, "at least", "at most", "pairs", "against the target"), rows)
+        yield Details([Table(("", measure, "at least", "at most", "pairs", "against the target"), rows)])
         if measure == "churn":
             yield Words(_CHURN)
     if record.view in DECIDED.values():
@@ -128,7 +128,7 @@ def repair_parts(record: Record) -> Iterator[Part]:
         if answer.check:
             yield Command("and audit it:", answer.check)
     if answer.frontier:
-        yield from _frontier(record, answer, measure)
+        yield Details([*_frontier(record, answer, measure)])
     if answer.hint:
         yield Words(answer.hint)
     if answer.more_rows:
@@ -138,7 +138,8 @@ def repair_parts(record: Record) -> Iterator[Part]:
         counts = f"{record.mismatches or 0:,} of {record.pairs:,} pairs of {what} differ"
         if rho.estimate is not None and (record.measures[0].name, record.measures[0].count) == ("rho", None):
             counts = f"about {rho.estimate:.3g}, over {record.pairs:,} pairs of {what}"
-        yield Facts([("rho", f"{counts}; {between(rho.low, rho.high)} ({percent(rho.confidence)} two-sided)")])
+        limits = f"{between(rho.low, rho.high)} ({percent(rho.confidence)} confidence, apart from the verdict)"
+        yield Facts([("rho", f"{counts}; {limits}")])
 
 
 def _frontier(record: Record, answer: RepairAnswer, measure: str) -> Iterator[Part]:
@@ -149,7 +150,8 @@ def _frontier(record: Record, answer: RepairAnswer, measure: str) -> Iterator[Pa
         name = f"{point.wrapper}{'  <- this' if point.wrapper == answer.wrapper else ''}"
         price = point.price
         cost = f"{price.change:.3g}" if price.change is not None else f"{price.rows:,} rows" if price.rows else ""
-        cost = f"no output in {point.nothing:.0%}" if point.nothing > 0 else "does not run" if point.error else cost
+        if point.nothing > 0 or point.error:
+            cost = f"no output in {100 * point.nothing:.0f} %" if point.nothing > 0 else "does not run"
         lost = [] if not loses else ["" if price.loss is None else f"{price.loss:+.3g}"]
         rows.append([name, _rate(point.estimate), at_least(point.low), at_most(point.high), cost, *lost])
     pairs, how = max(point.pairs for point in answer.frontier), _METHODS[answer.frontier[-1].by]
@@ -167,7 +169,7 @@ def _frontier(record: Record, answer: RepairAnswer, measure: str) -> Iterator[Pa
     series = [Series(f"{measure}, with its interval", "band", band)]
     if record.target is not None:
         ends = [(known[end][0], None, record.target, None) for end in (0, -1)]
-        series.append(Series(f"the target, {record.target:g}", "line", ends))
+        series.append(Series(f"the target, {exact(record.target)}", "line", ends))
     yield Chart(
         title=f"{record.subject}  {measure} against the price of {wrapper}",
         x_name="largest change of the answer" if by_change else "rows that a fit sees",

@@ -195,7 +195,7 @@ class RepairInquiry(InquiryBase):
         """Return an audit of one cell with this error probability. Accuracy is recorded, and decides nothing."""
         question = Rho() if self.measure == "rho" else ChurnQuestion()
         options = PairsOptions(rho=self.target, pairs=self.pairs, confidence=1 - alpha)
-        return question.settle(cell, options).planned(delta=None)
+        return question.settle(cell, options).planned(delta=None, stated=float(self.request.options.confidence))
 
     def _open(self, name: str, unit: Any) -> int:
         """Add a cell of the learner as it is, whose pairs no other step has; return its number."""
@@ -282,11 +282,11 @@ class RepairInquiry(InquiryBase):
         alpha, before = self.plan.alpha, self.before
         if before is not None and before.outcome() == "pass":
             found = before.verdict()
-            return replace(found, reason=f"nothing needs repair: {found.reason}", error_spent=alpha)
+            return replace(found, reason=f"Nothing needs repair. {found.reason}", error_spent=alpha)
         if self.tries and (self._has_passed or before is None):
             return self._verdict_of(self.tries[-1])
         if not self.finished:
-            return Verdict("inconclusive", "no repair has been confirmed yet", "budget", alpha)
+            return Verdict("inconclusive", "No repair has been confirmed yet", "budget", alpha)
         if reason := self._still_open():
             return Verdict("inconclusive", reason, "budget", alpha)
         return Verdict("fail", self._why_none(), "churn" if self.measure == "churn" else "mismatches", alpha)
@@ -296,11 +296,11 @@ class RepairInquiry(InquiryBase):
         found, spec = one.audit.verdict(), one.setting.spec
         if found.outcome == "inconclusive":
             return Verdict("inconclusive", self._not_confirmed(one), "budget", self.plan.alpha)
-        reason = f"{spec} is no repair: {found.reason}"
+        reason = f"{spec} is no repair. {found.reason}"
         if found.outcome == "pass":
-            reason = f"{spec} repairs it: {found.reason}"
+            reason = f"{spec} repairs it. {found.reason}"
             if self.before is not None and (estimate := self._held(self.before).estimate) is not None:
-                reason += f"; as it is, {self.measure} is about {estimate:.3g}"
+                reason += f"; without it, {self.measure} is about {estimate:.3g}"
             if self.before is None and one.setting.wrapper == "agreed":  # no frontier has counted these runs
                 reason += "; this does not count how often its chunks agree on nothing, so that it returns None"
         return replace(found, reason=reason, error_spent=self.plan.alpha)
@@ -321,17 +321,17 @@ class RepairInquiry(InquiryBase):
             else:
                 known = f'{self._known(point.low, point.high, point.pairs)}; audit it alone by --with "{spec}"'
             more = f" and {len(left) - 1} more are" if len(left) > 1 else " is"
-            return f"no repair was confirmed, and {spec}{more} not ruled out: {known}"
+            return f"No repair was confirmed, and {spec}{more} not ruled out: {known}"
         if self.before is not None and self.before.outcome() != "fail":
             held = self._held(self.before)
             known = f"{self._known(held.low, held.high, held.pairs)}, which leaves {exact(self.target)} open"
-            return f"no repair was confirmed, and it is open whether one is needed: as it is, {known}"
+            return f"No repair was confirmed, and it is open whether one is needed: as it is, {known}"
         return None
 
     def _not_confirmed(self, one: Try) -> str:
         held = self._held(one.audit)
         known = f"{self._known(held.low, held.high, held.pairs)}, which leaves {exact(self.target)} open"
-        return f"{one.setting.spec} is not confirmed: {known}; give more --pairs"
+        return f"{one.setting.spec} may repair it, which is not confirmed: {known}. Give more --pairs"
 
     def _known(self, low: float, high: float, pairs: int) -> str:
         return f"{self.measure} is {between(low, high, beside=self.target)} by {pairs:,} pairs"
@@ -339,19 +339,22 @@ class RepairInquiry(InquiryBase):
     def _why_none(self) -> str:
         """Return why no setting is a repair, where that is shown of each."""
         if self._fits_none:
-            more = "; the command explain finds what makes the runs differ"
-            return f"no wrapper fits: {self.why_not}{more if 'explain' in registered_questions() else ''}"
+            more = ". In place of repair, explain finds out what makes the runs differ"
+            return f"No wrapper fits: {self.why_not}{more if 'explain' in registered_questions() else ''}"
         speaks = [one for one in self.measured if not one.is_silent]
         if not speaks:
             wrapper = self.measured[0].setting.wrapper
-            return f"{wrapper} gives no output in more than {SAYS_NOTHING:.0%} of the runs, at every setting"
+            return (
+                f"No repair was found: {wrapper}, the one wrapper that fits, gives no output in more than "
+                f"{100 * SAYS_NOTHING:.0f} % of the runs at every setting"
+            )
         best = min(speaks, key=lambda one: one.estimate)
         if best.error:
             return f"{best.setting.spec} does not run: {best.error}"
         count = len(self.measured)
         shown = "the one setting is" if count == 1 else f"all {count} settings are"
         return (
-            f"no repair that fits reaches {self.measure} {exact(self.target)}: {shown} shown to miss it "
+            f"No repair that fits brings {self.measure} down to {exact(self.target)}: {shown} shown to miss it "
             f"({percent(self.plan.confidence)} confidence); the nearest, {best.setting.spec}, has about "
             f"{best.estimate:.3g}"
         )
@@ -431,7 +434,7 @@ class RepairInquiry(InquiryBase):
 
     @property
     def asks(self) -> str:
-        what = f"{self.measure} at most {self.plan.target:g}"
+        what = f"{self.measure} at most {exact(self.target)}"
         return f"which repair makes {what}, and at what price? At most {self.plan.budget:,} pairs in all"
 
     @property

@@ -228,7 +228,7 @@ class Reuse(Question):
         wrong = f"verdict and distance are one statement, wrong with probability at most {at_most(record.error_spent)}"
         yield Facts(
             [
-                ("distance", f"{limits} ({percent(record.confidence)} two-sided)"),
+                ("distance", f"{limits} ({percent(record.confidence)} confidence)"),
                 ("above", above),
                 ("below", "", answer.event, tested),
                 ("analyst", "", answer.analyst, f", {answer.queries} queries"),

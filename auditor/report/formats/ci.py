@@ -194,7 +194,7 @@ def _add_case(suite: Element, record: Record) -> None:
     message = record.reason if record.expect == "pass" else f"{_ending(record)}: {record.reason}"
     kind = "error" if record.verdict == "error" else "failure"
     found = SubElement(case, kind, message=_attribute(message), type=_attribute(record.verdict))
-    found.text = xml_text(shortened(as_text(record), _REPORT), keep="\n")
+    found.text = xml_text(shortened(as_text(record, verbose=True), _REPORT), keep="\n")
 
 
 def _add_properties(parent: Element, values: Iterable[tuple[str, object]]) -> None:

@@ -51,7 +51,7 @@ def _section(record: Record, mark: str) -> Iterator[str]:
     expected = "" if record.expect == "pass" else f", expected {record.expect}"
     if record.expect != "pass" and record.is_as_expected:
         expected = " as expected" if record.verdict == record.expect else ", not shown to be worse"
-    title, *parts = describe(record)
+    title, *parts = describe(record, verbose=True)
     assert isinstance(title, Words)
     head, _, rest = title.text.partition("  ")
     yield f"{mark} {sentence((head + expected).upper())} {code_span(shortened(rest, _CELL))}"

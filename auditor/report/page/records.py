@@ -84,7 +84,7 @@ def _sections(record: Record, report: Report) -> list[Section]:
     every = [
         Section("", [*_findings(report, are_errors=True)]),
         Section("What was measured", [*_picture(record, report), *_facts(measured), *report.scope]),
-        Section("What wobbles", [*_wobbles(record, report)]),
+        Section("What differs", [*_wobbles(record, report)]),
         Section("Examples", [*_examples(record)]),
         Section("Noticed on the way", [*_findings(report, are_errors=False)]),
         Section("What to do next", [Points(part.texts) for part in report.advice if isinstance(part, Listing)]),
@@ -114,7 +114,7 @@ def _wobbles(record: Record, report: Report) -> Iterator[Piece]:
     table = wobble_table(record)
     for part in report.wobbles if table is None else wobble_parts(record, most=0):
         if isinstance(part, Listing):
-            yield Words(part.title.removeprefix("What wobbles").strip(", ").capitalize())
+            yield Words(part.title.removeprefix("What differs").strip(", ").capitalize())
             yield Points(part.texts)
     if table is not None:
         yield table
