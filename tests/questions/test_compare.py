@@ -163,6 +163,8 @@ def test_reports_and_replays(command: Command, tmp_path: Path) -> None:
         (["--old", "x.py:f", "--margin", "1"], "--margin 1.0 must be in [0, 1)"),
         (["--old-param", "rows"], "--old-param rows must be NAME=VALUE"),
         (["--old-param", "nope=1"], "has no parameter 'nope'"),
+        (["--old", "new.py:fit", "--pairs", "0"], "--pairs 0 must be an integer of at least 1"),
+        (["--old", "new.py:fit", "--pairs", "1"], "it takes 67 pairs; use --pairs 67 or more"),
         (["--old", "new.py:fit", "--pairs", "66"], "it takes 67 pairs; use --pairs 67 or more"),
         (["--old", "new.py:fit", "--rho", "0.1"], "No such option '--rho'"),
         (["--against", "HEAD", "--cluster", "local:2"], "use --jobs"),

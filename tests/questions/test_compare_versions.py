@@ -84,6 +84,7 @@ def test_against_a_revision(command: Command, repository: Path) -> None:
     assert answer["old"]["what"] == f"HEAD~1 ({git(repository, 'rev-parse', 'HEAD~1')[:10]})"
     assert [row["variant"] for row in record["cells"]] == ["new", "old"]
     assert [one["kind"] for one in record["findings"]] == ["uncommitted"]
+    assert "with a file that is not committed" in record["findings"][0]["message"]
     # The old version's pairs are those of a check of the old file: the same samples, the same r.
     (repository / "old.py").write_text(OLD)
     here = ask("compare", "learner.py:fit", ON[1], size=100, old="old.py:fit")

@@ -187,6 +187,9 @@ def test_where_no_cause_is_shown_more_samples_are_run_twice(pairs: int, most: in
     """As many as there are pairs, until one has two outputs: a private coin in 4 % of all runs shows in 8 % of them."""
     inquiry = unexplained(pairs)
     hidden = inquiry.of("hidden-state")
+    hidden.error = "it cannot be run"
+    assert inquiry._twice(hidden, most) == []
+    hidden.error = None
     assert works(inquiry) == {"hidden-state, one sample twice": range(8, most)}
     assert not inquiry.add(hidden.twice_cell, trial(8))
     assert inquiry.add(hidden.twice_cell, trial(9, differs=True))

@@ -238,6 +238,7 @@ def test_none_that_was_agreed_on_is_an_output() -> None:
         judged = auditor.subject(accuracy=lambda output, **_: output == 1.0)(learner)
         found = measured(judged, "uniform", Setting("agreed", {"chunks": 4}), 8, size=40)
         assert {one.loss for one in found} == losses, "a run without an output has no loss"
+        assert {one.changed for one in found} == {losses == {None}}, "None is another answer"
     r = from_key(root_key(1))
     wrapper = agreed(fails_by_r, 4)
     core = [Leader("none", 1.0, None)]

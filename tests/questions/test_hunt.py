@@ -176,6 +176,7 @@ def test_of_a_finish_whose_randomness_is_integrated_the_mean_is_the_objective() 
     row = record.cells[answer.candidates]
     assert row.estimate is not None
     assert row.estimate != row.mismatches / row.pairs  # a mean of shares, and no count
+    assert all(one.low <= one.estimate <= one.high for one in record.cells if one.estimate is not None)
     assert ", on fresh randomness, given core and finish" in record.reason
 
 
