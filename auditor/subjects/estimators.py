@@ -18,9 +18,21 @@ import msgspec
 
 from auditor.errors import UsageError, in_words, suggestion
 from auditor.process.foreign import call
-from auditor.randomness import Randomness
-from auditor.sources.frames import as_matrix
-from auditor.subjects.signature import BY_POSITION, DATA, is_required, signature_of, wrap_model_of_data
+from auditor.randomness import Randomness, as_randomness
+from auditor.subjects.signature import BY_POSITION, DATA, LABELS, is_required, signature_of, wrap_model_of_data
+from auditor.subjects.views.clusters import keep_rows
+from auditor.subjects.ways import (
+    has_its_data,
+    is_made_of_data,
+    labels_of,
+    made_of,
+    method_of,
+    missing_in_fit,
+    settings_of_fit,
+    takes_labels_alone,
+    takes_no_data,
+    taught,
+)
 
 WORD = 2**32  # random_state takes integers below this
 _SEEDS = ("random_state", "random_seed", "seed")  # the names of seeds
@@ -30,8 +42,9 @@ _COLUMN_LISTS = ("categorical_features", "cat_features")  # parameters that may 
 
 
 def is_estimator(target: object) -> bool:
-    """True for a class or an object with `fit`; not for a module or a function that has an attribute of that name."""
-    return callable(getattr(target, "fit", None)) and not inspect.isroutine(target) and not inspect.ismodule(target)
+    """True for a class or an object that learns by a method of its own; not for a module or a function that has an
+    attribute of that name."""
+    return method_of(target) is not None and not inspect.isroutine(target) and not inspect.ismodule(target)
 
 
 class Estimator(Protocol):
@@ -44,18 +57,52 @@ Learner = str | Callable[..., Any] | Estimator  # a target, a function A(sample,
 
 
 class Fit(msgspec.Struct, frozen=True):
-    """The learner that fits a fresh copy of an estimator to the sample."""
+    """The learner that teaches a fresh copy of an estimator with the sample."""
 
     estimator: Any
 
     def __call__(self, sample: Any, r: Randomness, **params: Any) -> Any:
-        fresh = fresh_copy(self.estimator, params)
-        with_randomness(fresh, r)
+        own, settings = _apart(self.estimator, params)
         x, y = sample if isinstance(sample, tuple) else (sample, None)
-        x = as_matrix(x)
-        fitted = fresh.fit(x) if y is None else fresh.fit(x, y)
-        is_beside = hasattr(fresh, "predict") and not hasattr(fitted, "predict")  # a history of losses, say
-        return fresh if fitted is None or is_beside else fitted
+        if is_made_of_data(self.estimator):
+            return made_of(self.estimator, x, y, own, settings)
+        fresh = seeded_copy(self.estimator, own, r)
+        fitted = taught(fresh, x, y, settings)
+        keep_rows(fitted, x)
+        return fitted
+
+
+def _apart(estimator: Any, params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the parameters of an estimator, and those of its fit alone."""
+    kind = estimator if inspect.isclass(estimator) else type(estimator)
+    of_fit = settings_of_fit(estimator).keys() - signature_of(kind).keys() if params else set()
+    settings = {name: copy.deepcopy(value) for name, value in params.items() if name in of_fit}
+    return {name: value for name, value in params.items() if name not in settings}, settings
+
+
+def seeded_copy(estimator: Any, params: Mapping[str, Any], r: Randomness) -> Any:
+    """Return an unfitted estimator with these parameters, all of whose randomness comes from r."""
+    kind: Any = estimator if inspect.isclass(estimator) else type(estimator)
+    if inspect.isclass(estimator) and not hasattr(estimator, "get_params") and (seed := _own_seed(kind)):
+        params = {**params, seed: int(r.child(seed).integers(WORD))}
+    fresh = fresh_copy(estimator, params)
+    if hasattr(fresh, "clone") and hasattr(fresh, "_get_params"):  # of river, whose seeds count when they are made
+        return fresh.clone(_seeds_of_river(fresh._get_params(), r))
+    with_randomness(fresh, r)
+    return fresh
+
+
+def _seeds_of_river(params: Mapping[str, Any], r: Randomness) -> dict[str, Any]:
+    """Return the seeds inside a model of river, in the nested form that its clone takes."""
+    found: dict[str, Any] = {}
+    for name, value in params.items():
+        if name in _SEEDS:
+            found[name] = int(r.child(name).integers(WORD))
+            continue
+        parts = value[1] if isinstance(value, tuple) and len(value) == 2 else value  # a class and its parameters
+        inner = _seeds_of_river(parts, r.child(name)) if isinstance(parts, dict) else {}
+        found |= {name: inner} if inner else {}
+    return found
 
 
 def fresh_copy(estimator: Any, params: Mapping[str, Any]) -> Any:
@@ -108,7 +155,16 @@ def seeds_of(estimator: Any) -> tuple[list[str], dict[str, Any]]:
 def _own_seed(kind: Any) -> str | None:
     """Return the name of the seed that a class takes, even if its objects do not list it among their parameters."""
     names = signature_of(kind)
-    return next((name for name in _SEEDS[:2] if name in names), None)
+    return next((name for name in (_SEEDS[:2] if hasattr(kind, "get_params") else _SEEDS) if name in names), None)
+
+
+def takes_seed(fit: Fit, params: Mapping[str, Any]) -> bool:
+    """True if r reaches some part of an estimator."""
+    for made in made_with(fit, params):
+        if hasattr(made, "_get_params") and hasattr(made, "clone"):
+            return bool(_seeds_of_river(made._get_params(), as_randomness(0)))
+        return (inspect.isclass(fit.estimator) and _own_seed(fit.estimator) is not None) or any(seeds_of(made))
+    return not is_made_of_data(fit.estimator)  # one that cannot be made says so when it is run
 
 
 def known_params(estimator: Any) -> dict[str, Any]:
@@ -139,11 +195,15 @@ def check_params(estimator: Any, shown: str, given: Mapping[str, Any]) -> dict[s
         _check_param(estimator, shown, name, known)
     _check_fit(estimator, shown)
     if inspect.isclass(estimator):
-        missing = [name for name, one in signature_of(estimator).items() if is_required(one) and name not in given]
+        taken = (*DATA, *LABELS) if is_made_of_data(estimator) else ()
+        needed = [name for name, one in signature_of(estimator).items() if is_required(one) and name not in given]
+        missing = [name for name in needed if name.lower() not in taken]
         if missing:
             raise UsageError(f"{shown} needs a value for {', '.join(missing)}: {_values_for(missing)}")
     else:
-        _check_copy(estimator, shown, given)
+        _check_copy(estimator, shown, _apart(estimator, given)[0])
+    if missing := missing_in_fit(estimator, given):
+        raise UsageError(f"{shown}: its {method_of(estimator)} needs {missing[0]}: --param {missing[0]}=VALUE")
     plain = {name: value for name, value in known.items() if isinstance(value, (bool, int, float, str, type(None)))}
     return {**plain, **given}
 
@@ -168,7 +228,10 @@ def _values_for(missing: Sequence[str]) -> str:
 
 
 def _check_param(estimator: Any, shown: str, name: str, known: Mapping[str, Any]) -> None:
-    """Refuse an unknown parameter; parameters of parts count, also those that a part takes but does not list."""
+    """Refuse an unknown parameter; parameters of parts count, also those that a part takes but does not list, and
+    those of its fit."""
+    if name in settings_of_fit(estimator):
+        return
     if not inspect.isclass(estimator) and not hasattr(estimator, "set_params"):
         raise UsageError(f"{shown} has no set_params, so that {name} cannot be set: make the object with it")
     owned = _owned(estimator, name, known)
@@ -217,13 +280,11 @@ def _check_fit(estimator: Any, shown: str) -> None:
     if isinstance(inspect.getattr_static(kind, "fit", None), (staticmethod, classmethod)):
         words = f"{shown} has a fit that is no method of an object, so that nothing is fitted"
         raise UsageError(f"{words}: write a function of (sample, r) that calls it, and audit that")
-    is_method = hasattr(kind, "fit")  # else it is an attribute of the object, and has no self
-    taken = [*signature_of(kind.fit).values()][1:] if is_method else [*signature_of(estimator.fit).values()]
-    first = next((one for one in taken if one.kind in BY_POSITION), None)
-    if first is None or first.default is first.empty or first.name.lower() in DATA:
-        return
-    cure = wrap_model_of_data(kind, shown)
-    raise UsageError(f"{shown} is given its data when it is made, and its fit takes none: {cure}")
+    if has_its_data(estimator) or (
+        inspect.isclass(estimator) and takes_no_data(estimator) and not is_made_of_data(kind)
+    ):
+        words = f"{shown} is given its data when it is made, and its fit takes none"
+        raise UsageError(f"{words}: {wrap_model_of_data(kind, shown)}")
 
 
 def _check_copy(estimator: Any, shown: str, given: Mapping[str, Any]) -> None:
@@ -237,10 +298,19 @@ def _check_copy(estimator: Any, shown: str, given: Mapping[str, Any]) -> None:
 
 
 def default_view(estimator: Any) -> str:
-    """Return the view that compares predictions, or fitted attributes; names of a clusterer's labels do not count."""
-    if not hasattr(estimator, "predict"):
-        return "fitted"
+    """Return the view that compares predictions, or else the labels of a clusterer, or fitted attributes; names of
+    labels that a clusterer invents do not count."""
+    if is_made_of_data(estimator):
+        return "attr(params)"
+    if not any(hasattr(estimator, name) for name in ("predict", "predict_one")) or _predicts_ahead(estimator):
+        return "clusters" if names_its_labels(estimator) and not hasattr(estimator, "transform") else "fitted"
     return "predict|partition" if names_its_labels(estimator) else "predict"
+
+
+def _predicts_ahead(estimator: Any) -> bool:
+    """True for a forecaster: its fit takes y alone, and what it predicts from is not data but a number of steps."""
+    first = next((name for name in signature_of(getattr(estimator, "predict", None)) if name != "self"), "x")
+    return takes_labels_alone(estimator) and first.lower() not in (*DATA, *LABELS)
 
 
 def predicts_numbers(estimator: Any) -> bool:
@@ -264,7 +334,7 @@ def _is_kind(estimator: Any, mixin: str, kind: str) -> bool:
 def names_its_labels(estimator: Any) -> bool:
     """True if the estimator invents its labels, as clusterers and mixtures that predict do."""
     made = estimator if inspect.isclass(estimator) else type(estimator)
-    if any(base.__name__ in ("ClusterMixin", "DensityMixin") for base in made.__mro__):
+    if any(base.__name__ in ("ClusterMixin", "DensityMixin", "Clusterer") for base in made.__mro__):
         return True
     kind = getattr(estimator, "_estimator_type", None)
     with contextlib.suppress(Exception):  # a class has no tags, and those of an object are somebody else's code
@@ -277,45 +347,35 @@ def names_its_labels(estimator: Any) -> bool:
 
 def needs_labels(fn: object, params: Mapping[str, Any]) -> bool:
     """True if a learner is an estimator that cannot be fitted to X alone."""
-    return any(_needs_labels(estimator) for estimator in _made(fn, params))
+    return any(_needs_labels(estimator) for estimator in made_with(fn, params))
 
 
 def names_columns(fn: object, params: Mapping[str, Any]) -> bool:
     """True if a learner is an estimator with a part that chooses columns by name, such as a ColumnTransformer."""
-    for estimator in _made(fn, params):
+    for estimator in made_with(fn, params):
         with contextlib.suppress(Exception):  # somebody else's code
             parts = {"": estimator, **call(estimator.get_params, deep=True)}
             return any(_chooses(name, part) for name, part in parts.items())
     return False
 
 
-def _made(fn: object, params: Mapping[str, Any]) -> Iterator[Any]:
+def made_with(fn: object, params: Mapping[str, Any]) -> Iterator[Any]:
     """Yield the estimator of a learner, if it is one and can be made."""
     if isinstance(fn, Fit):
         with contextlib.suppress(Exception, SystemExit):  # the first run will report it
-            yield call(fresh_copy, fn.estimator, params)
+            yield call(fresh_copy, fn.estimator, _apart(fn.estimator, params)[0])
 
 
 def _needs_labels(estimator: Any) -> bool:
-    second = _second_of_fit(estimator)
-    if second is None:  # it takes X alone, with the labels inside
+    labels = labels_of(estimator)
+    if labels is None:  # it takes X alone, with the labels inside
         return False
     with contextlib.suppress(Exception):
         tags = call(estimator.__sklearn_tags__)
         return bool(tags.target_tags.required or tags.estimator_type in _SUPERVISED)
     if getattr(estimator, "_estimator_type", None) in _SUPERVISED:
         return True
-    return second.name == "y" and second.default is second.empty
-
-
-def _second_of_fit(estimator: Any) -> inspect.Parameter | None:
-    """Return the parameter of `fit` that follows X by position, if there is one and the signature is known."""
-    try:
-        named = inspect.signature(estimator.fit).parameters.values()
-    except (TypeError, ValueError):
-        return None
-    by_position = [one for one in named if one.kind not in (one.KEYWORD_ONLY, one.VAR_KEYWORD)]
-    return next((one for one in by_position[1:] if one.kind != one.VAR_POSITIONAL), None)
+    return labels.default is labels.empty
 
 
 def _chooses(name: str, part: Any) -> bool:

@@ -21,7 +21,6 @@ DATA = (  # the names that data have
     *("observations", "points", "values", "array", "arr", "series", "exog"),
 )
 BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-_BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
 
 def checked_function(target: Any, shown: str) -> Callable[..., Any]:
@@ -38,9 +37,6 @@ def checked_function(target: Any, shown: str) -> Callable[..., Any]:
         raise UsageError(f"{shown} is a method, and its object is missing: {_with_object(target, shown)}")
     if callable(target):
         return cast(Callable[..., Any], target)
-    if method := _learns_by(target):
-        words = f"is an object of {type(target).__name__}, which has {method} and no fit"
-        raise UsageError(f"{shown} {words}: {wrap_incremental(target, shown, method)}")
     raise UsageError(f"{shown} is {type(target).__name__}, not a function A(sample, r)")
 
 
@@ -70,19 +66,12 @@ def _no_learner(kind: type, shown: str, *, is_partial: bool) -> str:
         return f"{words}: write {_below(place, path, f'learner = {path}()', 'learner', [])}"
     if is_partial:
         return f"a partial of the class {kind.__name__}, which trains nothing: {function}, and audit that"
-    if method := _learns_by(kind):
-        return f"a class with {method} and no fit: {wrap_incremental(kind, shown, method)}"
     words = "a class without fit, partial_fit and learn_one: to make one trains nothing"
     own = vars(kind).get("__call__")
     is_callable = inspect.isfunction(own) and len(signature_of(own)) > 2  # besides self
     if is_callable and not any(map(is_required, signature_of(kind).values())) and all(_place_and_path(shown)):
         return f"{words}; {wrap_callable_class(shown)}"
     return f"{words}; {function}, and audit that"
-
-
-def _learns_by(target: object) -> str | None:
-    """Return the method by which a class or an object without `fit` learns, if it has one."""
-    return next((name for name in ("partial_fit", "learn_one") if callable(getattr(target, name, None))), None)
 
 
 def is_source_signature(free: Sequence[Parameter]) -> bool:
@@ -106,39 +95,6 @@ def is_method(fn: object) -> bool:
 
 
 # What to write instead. Whatever is printed here as Python is compiled and run by tests/subjects/test_cures.py.
-
-
-def wrap_incremental(target: object, shown: str, method: str) -> str:
-    """Return a function of (sample, r) that trains a class or an object which has `partial_fit` or `learn_one` only."""
-    place, path = _place_and_path(shown)
-    kind: Any = target if inspect.isclass(target) else type(target)
-    others: list[str] = []
-    if inspect.isclass(target):
-        name = path or kind.__name__
-        made = signature_of(kind).values()
-        seeds = [f"{p.name}={_seed_for(p)}" for p in made if p.name in _SEEDS and p.kind in _BY_NAME][:1]
-        others = [p.name for p in made if is_required(p) and p.name not in _SEEDS]
-        fresh = f"{name}({', '.join([*seeds, *(f'{one}={one}' for one in others)])})"
-    else:
-        fresh = f"copy.deepcopy({path or 'model'})"
-    taken = [p.name for p in signature_of(getattr(kind, method)).values() if p.kind in (*BY_POSITION, p.KEYWORD_ONLY)]
-    with_labels = any(one.lower() in LABELS for one in taken)
-    lines = ["import copy", "", ""] if "copy.deepcopy" in fresh else []
-    lines += [f"def learn({', '.join(['sample', 'r', *others])}):", f"    fresh = {fresh}"]
-    if method == "learn_one" and with_labels:
-        lines += ["    X, y = sample", "    for row, label in zip(X.reshape(len(X), -1).tolist(), y.tolist()):"]
-        lines += ["        fresh.learn_one(dict(enumerate(row)), label)"]
-    elif method == "learn_one":
-        lines += ["    X = sample[0] if isinstance(sample, tuple) else sample"]
-        lines += ["    for row in X.reshape(len(X), -1).tolist():", "        fresh.learn_one(dict(enumerate(row)))"]
-    elif "classes" in taken:
-        lines += ["    X, y = sample", "    fresh.partial_fit(X, y, classes=sorted(set(y.tolist())))"]
-    elif with_labels:
-        lines += ["    X, y = sample if isinstance(sample, tuple) else (sample, None)", "    fresh.partial_fit(X, y)"]
-    else:
-        lines += ["    X = sample[0] if isinstance(sample, tuple) else sample", "    fresh.partial_fit(X)"]
-    lines += ["    return fresh"]
-    return f"write {_below(place, path, chr(10).join(lines), 'learn', others)}"
 
 
 def wrap_model_of_data(kind: type, shown: str) -> str:
@@ -175,10 +131,6 @@ def _below(place: str, path: str, code: str, name: str, params: Sequence[str]) -
     if "\n" not in code:
         return f"a line below it, {code}, and audit {target}{given}"
     return f"below it\n\n{indent(code, '    ')}\n\nand audit {target}{given}"
-
-
-def _seed_for(parameter: Parameter) -> str:
-    return "int(r.integers(2**32))" if parameter.name in _SEEDS else "r"
 
 
 def is_required(parameter: Parameter) -> bool:

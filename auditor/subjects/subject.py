@@ -31,12 +31,13 @@ from auditor.randomness import KINDS, Key, kind_of
 from auditor.sources.sample import Own, Sample
 from auditor.sources.written import Names
 from auditor.subjects.candidates import settled_target
-from auditor.subjects.estimators import Fit, check_params, default_view, is_estimator
+from auditor.subjects.estimators import Fit, check_params, default_view, is_estimator, made_with
 from auditor.subjects.finishing import Composed, Finishing, check_steps, find_finishing
 from auditor.subjects.objects import has_object, object_text, read_object
 from auditor.subjects.programs import Program, program_in, read_program, with_names
 from auditor.subjects.roles import as_learner, check_signature
 from auditor.subjects.signature import PRIVATE, checked_function
+from auditor.subjects.ways import is_made_of_data
 from auditor.values import describe, fingerprint, same
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -356,7 +357,8 @@ def _has_private(fn: Callable[..., Any]) -> bool:
 
 def _load_estimator(estimator: Any, shown: str, name: str | None, given: dict[str, Any]) -> Subject:
     settings = check_params(estimator, shown, given)
-    view = default_view(estimator)
+    made = next(made_with(Fit(estimator), given), estimator)  # a class cannot tell what its parts can do
+    view = default_view(estimator if is_made_of_data(estimator) else made)
     declared = _declaration(estimator, shown)
     return Subject(Fit(estimator), shown, name, given, settings, "Generator", default_view=view, declared=declared)
 

@@ -32,6 +32,8 @@ from auditor.subjects.views import View, make_view
 from auditor.trials.trial import Bench, Oracle, PairKeys, Unit
 from auditor.values import Tolerance, describe, make_tolerance, same
 
+# Questions that look at outputs one by one, or at other runs than the two of a pair.
+_NOT_OF_PAIRS = ("churn", "loss", "nu", "list_size", "reuse", "explain", "repair", "compare")
 PROBE = 1000  # points on which predictions are compared
 
 
@@ -108,6 +110,12 @@ def make_cell(
     view = declared_view(subject) if options.view is None else _view(subject, options.view)
     if options.probe is not None and not view.needs_probe:
         raise UsageError(f"--probe is for the view predict, or one that takes it, and the view here is {view.name}")
+    if view.is_of_own_rows and question in _NOT_OF_PAIRS:
+        raise UsageError(
+            f"the view {view.name} compares two runs on the rows that both samples have, and {question} looks at other "
+            "things than two runs: assign the probe points to clusters in a view of your own, fn(output, probe), or "
+            'use --view "attr(labels_)|distinct"'
+        )
     within = make_tolerance(options.atol, options.rtol)
     if within and not view.is_of_amounts:
         raise UsageError(

@@ -22,10 +22,11 @@ from auditor.process.foreign import call
 from auditor.process.process_state import put_back
 from auditor.randomness import COMMON_KINDS
 from auditor.sources.sample import Sample, copied
-from auditor.subjects.estimators import Fit, fresh_copy, seeds_of, unlisted
+from auditor.subjects.estimators import Fit, takes_seed, unlisted
 from auditor.subjects.programs import Program, program_in
 from auditor.subjects.roles import Called, check_labels_given, has_labels, takes_r
 from auditor.subjects.views import fitted_attributes
+from auditor.subjects.ways import words_of
 from auditor.trials.fresh_rows import same_samples
 from auditor.trials.second_process import SWITCHED_OFF, SecondProcess
 from auditor.trials.trial import Bench, NoOutput, SubjectRaised, judge
@@ -213,9 +214,18 @@ def _notes(bench: Bench, found: Look, second: str) -> Iterator[tuple[str, str]]:
     if isinstance(fit, Called):
         how = f"it is called {fit.roles.words(name.rpartition(':')[2])}"
         yield "called", how if fit.roles.r else f"{how}, and audited as a learner without randomness: it takes no r"
+    if isinstance(fit, Fit) and (taught := words_of(fit.estimator, labelled=_has_labels(bench.source))):
+        yield "called", taught
+    if bench.view.is_of_own_rows:
+        words = "it labels the rows of its own sample alone: the two labellings of a pair are compared as partitions"
+        yield "called", f"{words} of the rows that both samples have, each counted once"
     for param, close in unlisted(fit.estimator, bench.subject.params).items() if isinstance(fit, Fit) else ():
         words = f"{param} is none of the parameters that {name} lists{close}"
         yield "parameter", f"{words}: it takes any, and may not use this one"
+
+
+def _has_labels(source: object) -> bool:
+    return isinstance(getattr(source, "rows", None), tuple)
 
 
 def check_files(bench: Bench, files: Files | None) -> None:
@@ -420,7 +430,7 @@ def _takes_r(bench: Bench) -> bool:
     if not isinstance(fit, Fit):
         return takes_r(fit)
     try:
-        return any(call(lambda: seeds_of(fresh_copy(fit.estimator, bench.subject.params))))
+        return call(takes_seed, fit, bench.subject.params)
     except Exception:  # then its runs say so
         return True
 

@@ -24,6 +24,7 @@ from auditor.subjects.churn import has_rows, points_of, share_of_labels, share_o
 from auditor.subjects.programs import ProgramFailed
 from auditor.subjects.subject import Subject
 from auditor.subjects.views import OUTPUT, View
+from auditor.subjects.views.clusters import on_shared_rows
 from auditor.subjects.views.partition import matched
 from auditor.values import Difference, Tolerance, by_number, compare, describe, first_difference, settle
 
@@ -271,6 +272,8 @@ def run_pair(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> T
     second = bench.see(output)
     if type(first) is NoOutput or type(second) is NoOutput:
         return with_bottom(bench, index, (first, second), accurate, seconds + more)
+    if bench.view.is_of_own_rows:
+        first, second = on_shared_rows(first, second)
     difference = bench.difference(first, second)
     churn = _churn(bench, points, second, difference) if bench.view.rows else None
     payload = elements_of(bench, first, settle(second), difference) if index < bench.watched else None

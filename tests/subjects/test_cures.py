@@ -54,7 +54,7 @@ class Batches(Trained):
         self.depth, self.seed = depth, random_state
 
     def partial_fit(self, X, y, classes=None):
-        assert classes == [0, 1]
+        assert list(classes) == [0, 1]
         self.add(X, y)
 
 class Loose(Trained):
@@ -122,14 +122,11 @@ class Silent(Trained):
     def fit(self, X, y): self.add(X, y)
 doubled = functools.partial(Silent, factor=2.0)
 '''
-TARGETS = (
-    *("Stream", "Clusters", "Batches", "Loose", "Rows", "Outer.Inner", "stream", "loose"),
-    *("Ols", "Frame", "Density", "Caller"),
-    *("Holder.learn", "doubled"),
-)
+TARGETS = ("Caller", "Holder.learn", "doubled")
 AS_THEY_ARE = (
     *("clean", "scaled", "seeded", "fit", "fit_seeded", "fit_deep", "by_name", "by_name_alone", "randomness_first"),
-    "Holder.fit_inside",
+    *("Holder.fit_inside", "Stream", "Clusters", "Batches", "Loose", "Rows", "Outer.Inner", "stream", "loose"),
+    *("Ols", "Frame", "Density"),
 )
 WITHOUT_LABELS = ("Clusters", "Rows", "Density")
 SEEDED = ("Batches", "Holder.learn", "seeded", "fit_seeded", "by_name", "randomness_first")
@@ -161,7 +158,7 @@ def cure_of(target: str) -> tuple[str, str, list[str]]:
 def test_a_cure_followed_word_for_word_trains_the_learner(name: str, place: str) -> None:
     code, audited, given = cure_of(f"{place}:{name}")
     compile(code, name, "exec")
-    assert given == (["depth=VALUE"] if name == "Batches" else [])
+    assert not given
     file, _, _ = audited.partition(":")
     mended = Path(f"mended_{name.replace('.', '_')}.py")  # under a name that was not loaded before
     mended.write_text((Path(file).read_text() if Path(file).exists() else "") + f"\n{code}\n")
@@ -169,8 +166,8 @@ def test_a_cure_followed_word_for_word_trains_the_learner(name: str, place: str)
 
 
 @pytest.mark.parametrize("name", AS_THEY_ARE)
-def test_a_function_of_data_labels_and_seeds_is_a_learner_as_it_is(name: str, place: str) -> None:
-    learns_afresh(f"{place}:{name}", name, ["depth=VALUE"] if name == "fit_deep" else [])
+def test_functions_of_data_and_objects_that_learn_are_learners_as_they_are(name: str, place: str) -> None:
+    learns_afresh(f"{place}:{name}", name, ["depth=VALUE"] if name in ("fit_deep", "Batches") else [])
 
 
 def learns_afresh(target: str, name: str, given: list[str]) -> None:

@@ -104,7 +104,7 @@ def test_a_fit_is_compared_by_what_it_says_of_the_probe() -> None:
 
 def test_a_clusterer_that_predicts_nothing_is_told_what_is_compared() -> None:
     source = load_iris(return_X_y=True)
-    record = audit(DBSCAN(), source, size=60)
+    record = audit(DBSCAN(), source, size=60, view="fitted")
     assert (record.view, record.verdict) == ("fitted", "fail")
     (told,) = [one.message for one in record.findings if one.kind == "own-labels"]
     assert "labels_ are those of each run's own sample" in told

@@ -12,6 +12,8 @@ partition     labels up to their names: 0 for the first that occurs, 1 for the n
 distinct      the number of distinct values
 attr(name)    one attribute of the output
 predict       the predictions of the output on a fixed probe set
+transform     what the output makes of the probe set
+clusters      the labels of a clusterer without predict, compared on the rows that both samples have
 fitted        the attributes that scikit-learn's naming marks as learnt
 module:fn     fn(output), or fn(output, probe)
 
@@ -33,8 +35,10 @@ from auditor.errors import NotComparable, UsageError, suggestion
 from auditor.literals import read_literal
 from auditor.lookup import find_object, importable_name
 from auditor.subjects.views import places
+from auditor.subjects.views.clusters import clusters
 from auditor.subjects.views.partition import NOISE, partition
 from auditor.subjects.views.rounding import rounded
+from auditor.subjects.ways import rows_as_dicts
 
 _WHOLE, _ANY = object(), object()  # the kinds of arguments: a whole number, any literal
 
@@ -67,6 +71,8 @@ _VIEWS: dict[str, _Named] = {
     "attr": _Named(lambda name: lambda output: _attr(output, name), _ANY, "support_"),
     "fitted": _plain(lambda output: fitted_attributes(output)),
     "predict": _plain(lambda output: _predict(output, None)),
+    "transform": _plain(lambda output: _transform(output, None)),
+    "clusters": _plain(clusters, keeps_size=False),
 }
 NAMES = tuple(_VIEWS)
 _LEAST = {"top": 1, "round": 0}
@@ -107,7 +113,12 @@ class View(msgspec.Struct, frozen=True):
     @property
     def is_partition(self) -> bool:
         """True if the result consists of labels whose names do not count."""
-        return bool(self.chain) and self.chain[-1].kind == "partition"
+        return bool(self.chain) and self.chain[-1].kind in ("partition", "clusters")
+
+    @property
+    def is_of_own_rows(self) -> bool:
+        """True if the result says something of the rows of a sample, and two results are compared on common rows."""
+        return bool(self.chain) and self.chain[-1].kind == "clusters"
 
     @property
     def is_of_labels(self) -> bool:
@@ -178,8 +189,8 @@ def _link(text: str) -> Link:
             raise UsageError(f"view {text} is {type(fn).__name__}, not a function of an output")
         return _of_function(fn, text, text)
     kind, argument = _parse(text)
-    if kind == "predict":
-        return Link(text, text, _predict, kind, needs_probe=True)
+    if kind in ("predict", "transform"):
+        return Link(text, text, _predict if kind == "predict" else _transform, kind, needs_probe=True)
     see = _VIEWS[kind].make(argument)
     return Link(text, text, lambda output, _: see(output), kind)
 
@@ -246,13 +257,30 @@ def _attr(output: Any, name: str) -> Any:
 
 
 def _predict(output: Any, probe: Any) -> Any:
+    if hasattr(output, "predict_one") and not hasattr(output, "predict"):
+        return [output.predict_one(row) for row in rows_as_dicts(probe)]
     if not hasattr(output, "predict"):
         raise NotComparable(f"the output, {type(output).__name__}, has no predict: choose another view")
     return output.predict(probe)
+
+
+def _transform(output: Any, probe: Any) -> Any:
+    if hasattr(output, "transform_one") and not hasattr(output, "transform"):
+        return [output.transform_one(row) for row in rows_as_dicts(probe)]
+    if not hasattr(output, "transform"):
+        raise NotComparable(f"the output, {type(output).__name__}, has no transform: choose another view")
+    return output.transform(probe)
 
 
 def fitted_attributes(fitted: Any) -> dict[str, Any]:
     """Return the attributes that scikit-learn's naming marks as learnt: public names that end in an underscore."""
     names = [name for name in sorted(vars(fitted)) if name.endswith("_") and not name.startswith("_")]
     support = {"get_support()": fitted.get_support()} if hasattr(fitted, "get_support") else {}
-    return {name: getattr(fitted, name) for name in names} | support
+    found = {name: getattr(fitted, name) for name in names} | support
+    if not found:
+        other = "transform, which looks at" if hasattr(fitted, "transform") else "attr(name), or module:fn for"
+        raise NotComparable(
+            f"the output, {type(fitted).__name__}, has no attribute whose name ends in an underscore, so that nothing "
+            f"of it would be compared: choose another view, such as {other} what it does"
+        )
+    return found
