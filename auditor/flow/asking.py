@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from auditor.flow.question import make_request
 from auditor.flow.run import answer
+from auditor.sources.source import as_sources
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -119,7 +120,7 @@ def audit(subject: Learner, source: object = None, **keywords: Unpack[AuditKeywo
     - `family`: Number of audits that must pass together; each fails with its share of the error (default: 1).
     - `baseline`: What was counted before, for a subject that is to get no worse.
     """
-    return answer(make_request(None, subject, source, {"jobs": 1, **keywords}))
+    return answer(make_request(None, subject, as_sources(source), {"jobs": 1, **keywords}))
 
 
 def ask(question: str, subject: Learner, source: object = None, **keywords: Unpack[AskKeywords]) -> Record:
@@ -205,4 +206,4 @@ def ask(question: str, subject: Learner, source: object = None, **keywords: Unpa
     - `rho`: The rho of each answer (default: what the subject claims, else 0.1).
     - `fixed`: Number of trials, judged once at the end (default: 400).
     """
-    return answer(make_request(question, subject, source, {"jobs": 1, **keywords}))
+    return answer(make_request(question, subject, as_sources(source), {"jobs": 1, **keywords}))

@@ -25,7 +25,6 @@ from auditor.flow.verdict import Verdict
 from auditor.flow.wobbles import Wobbles
 from auditor.lookup import CHECK, QUESTIONS, registered
 from auditor.request import Listed, Options, OverCells, Request, as_flag, as_name, check_known, listed, make_options
-from auditor.sources.source import as_sources
 from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench, Trial
 from auditor.values import Difference
@@ -233,7 +232,7 @@ def make_request(
     expected: str | None = None,
 ) -> Request:
     """Return what is asked, checked as far as the option tables go; without a question the options choose one."""
-    sources = as_sources(source)
+    sources = tuple(source) if isinstance(source, list) else () if source is None else (source,)
     given = {as_name(word): value for word, value in given.items()}
     name = _chosen(given) if question is None else question
     table = find_question(name).Options

@@ -14,6 +14,7 @@ from auditor.errors import BadValue
 from auditor.flow.parts import Listing, Part, Table, Words
 from auditor.flow.question import find_question, make_request
 from auditor.process.limits import one_thread
+from auditor.sources.source import as_sources
 from auditor.trials.cell import make_bench
 from auditor.trials.trial import Bench
 from auditor.values import Difference, Tolerance, as_it_was, describe, settle, side_by_side
@@ -50,7 +51,7 @@ def replay(
     """
     if not isinstance(pair, SupportsIndex) or operator.index(pair) < 0:
         raise BadValue("pair", pair, "must be the number of a pair, 0 or more")
-    request = make_request("rho", subject, source, {"accept_overlap": True, **keywords})
+    request = make_request("rho", subject, as_sources(source), {"accept_overlap": True, **keywords})
     cells = find_question("rho").begin(request).cells
     if cell not in range(len(cells)):
         raise BadValue("cell", cell, f"must be from 0 to {len(cells) - 1}: which source or input is meant?")

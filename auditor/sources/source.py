@@ -207,18 +207,18 @@ def _is_rows(source: object) -> bool:
     return is_pair or (not is_ours and has_items(source))
 
 
-def as_sources(source: object) -> tuple[object, ...]:
-    """Return the sources that were given: those of a list, unless it is one data set, since nothing in it is a source.
+def as_sources(source: object) -> list[object]:
+    """Return the sources that were given in Python: those of a list, unless it is one data set, with no source in it.
 
     A text is a source if it is written as one: a file, module:fn, or a distribution that there is. A list of texts that
     are all nearly distributions has spelling mistakes.
     """
     if not isinstance(source, list):
-        return () if source is None else (source,)
-    if not source or not all(_is_plain_text(one) if isinstance(one, str) else is_row(one) for one in source):
-        return tuple(source)
+        return [] if source is None else [source]
+    if len(source) < 2 or not all(_is_plain_text(one) if isinstance(one, str) else is_row(one) for one in source):
+        return source
     is_misspelt = all(isinstance(one, str) and suggestion(one.partition("(")[0], _distributions()) for one in source)
-    return tuple(source) if is_misspelt else (source,)
+    return source if is_misspelt else [source]
 
 
 def _is_plain_text(text: str) -> bool:

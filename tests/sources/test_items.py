@@ -108,6 +108,7 @@ def test_a_row_is_copied_so_that_no_run_sees_another() -> None:
         ([(np.zeros((3, 1)), [0, 1, 0])], 1),
         ([rng], 1),
         ([], 0),
+        (["a good film"], 1),
         (["norm", "a good film"], 2),
         (TEXTS, None),
         (["cat", "dog", "horse"], None),
@@ -121,7 +122,7 @@ def test_a_row_is_copied_so_that_no_run_sees_another() -> None:
 def test_a_list_is_rows_unless_a_source_is_in_it(source: Any, count: int | None) -> None:
     found = as_sources(source)
     assert len(found) == (1 if count is None else count)
-    assert (count is None) == (len(found) == 1 and found[0] is source)
+    assert (count is None) == (source is not None and len(found) == 1 and found[0] is source)
 
 
 def test_a_list_of_texts_in_python_and_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,7 +204,7 @@ class Broken(Items):
         (Broken(), SourceError, "source Broken raised KeyError: 'gone' when row 0 was read"),
         ({1, 2, 3}, UsageError, "source set is a set, whose order changes: give sorted(set)"),
         (iter(()), UsageError, "gave 0 rows: an iterator can be gone through once; give a list"),
-        (["only one text"], UsageError, "two rows or more, and it has 1"),
+        (range(1), UsageError, "a data set needs two rows or more"),
         (object(), UsageError, "must be a spec such as 'bernoulli(0.5)', or a function fn(rng, size)"),
         ((1, 2, 3), UsageError, "must be a spec"),
     ],

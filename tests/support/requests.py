@@ -39,7 +39,7 @@ def ask(question: str, subject: Subject, source: object = None, **keywords: Any)
 
 def request_of(subject: Subject, source: object = None, question: str = "rho", **options: Any) -> Request:
     return Request(
-        question, subject, as_sources(source), make_options(find_question(question).Options, options, question)
+        question, subject, tuple(as_sources(source)), make_options(find_question(question).Options, options, question)
     )
 
 
