@@ -19,6 +19,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.everyday.mean_laws import binomial_law
+
 Reals = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
@@ -28,11 +30,7 @@ SPREADS, MORE = 7.5, 12  # counts that are looked at, all but 1e-12 of them: tho
 
 def _law(size: int, p: float) -> tuple[Integers, Reals]:
     """Return the counts that can occur, and how likely they are."""
-    from scipy.stats import binom
-
-    reach = SPREADS * math.sqrt(size * p * (1 - p)) + MORE
-    counts = np.arange(max(0, math.floor(size * p - reach)), min(size, math.ceil(size * p + reach)) + 1, dtype=np.int64)
-    mass = binom.pmf(counts, size, p)
+    counts, mass = binomial_law(size, p, SPREADS, MORE)
     return counts, mass / mass.sum()
 
 

@@ -52,6 +52,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.everyday.mean_laws import binomial_law
 from algorithms.everyday.mean_vector import in_turn
 from algorithms.premises import bits
 from algorithms.statistical_query import scaled
@@ -115,7 +116,7 @@ def to_grid(means: Floats, eps: float) -> Floats:
 
 def masses(biases: Sequence[float], n: int, eps: float, rounding: Any = to_list) -> dict[tuple[float, ...], float]:
     """Return the exact law of the output with independent coins, over the numbers of heads that are not too rare."""
-    laws = [_heads(n, b) for b in biases]
+    laws = [binomial_law(n, b, _SPREADS, _SPREADS) for b in biases]
     heads = np.stack(np.meshgrid(*(k for k, _ in laws), indexing="ij"), axis=-1).reshape(-1, len(laws))
     chances = np.ones(1)
     for _, law in laws:
@@ -128,16 +129,6 @@ def masses(biases: Sequence[float], n: int, eps: float, rounding: Any = to_list)
     _, first, place = np.unique(place, return_index=True, return_inverse=True)
     added = np.bincount(place, weights=chances)
     return {tuple(output): float(mass) for output, mass in zip(outputs[first].tolist(), added, strict=True)}
-
-
-def _heads(n: int, b: float) -> tuple[Floats, Floats]:
-    """Return the numbers of heads and their probabilities."""
-    from scipy.special import gammaln, xlog1py, xlogy
-
-    spread = _SPREADS * math.sqrt(n * b * (1 - b)) + _SPREADS
-    k = np.arange(max(0, math.floor(n * b - spread)), min(n, math.ceil(n * b + spread)) + 1, dtype=float)
-    logs = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) + xlogy(k, b) + xlog1py(n - k, -b)
-    return k, np.exp(logs)
 
 
 def outside(law: Mapping[tuple[float, ...], float], length: int) -> float:

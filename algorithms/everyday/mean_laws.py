@@ -26,11 +26,11 @@ Reals = npt.NDArray[np.float64]
 REACH = 12.0  # beyond, a binomial has less than 1e-30
 
 
-def binomial_law(n: int, p: float) -> tuple[npt.NDArray[np.int64], Reals]:
+def binomial_law(n: int, p: float, spreads: float = REACH, more: int = 40) -> tuple[npt.NDArray[np.int64], Reals]:
     """Return the counts within reach, and how probable each is."""
     from scipy.stats import binom
 
-    reach = REACH * math.sqrt(n * p * (1 - p)) + 40  # a skewed law has a longer side
+    reach = spreads * math.sqrt(n * p * (1 - p)) + more  # a skewed law has a longer side
     k = np.arange(max(0, math.floor(n * p - reach)), min(n, math.ceil(n * p + reach)) + 1)
     return k, np.asarray(binom.pmf(k, n, p))
 

@@ -117,10 +117,10 @@ def ends_of_ranges() -> list[tuple[str, str, dict[str, Any], str, bool]]:
     found = {}
     for name, bad, message in cells(BAD):
         by, _, asked = bad.rpartition(": ")
-        if (said := RANGE.search(message)) and said[5] not in ROUNDED:
+        if said := RANGE.search(message):
             key, whole, opening, low, high, closing, first, last, way, least = said.groups()
             known = {**load_subject(name).settings, **given(asked), "sqrt": math.sqrt, "min": min, "inf": math.inf}
-            low, high = low or first or least, high or last or "inf"
+            low, high = low or first or least, "inf" if high in ROUNDED else high or last or "inf"
             start, end = (eval(text, known) for text in (low, high))  # noqa: S307 - from our own table
             beyond = 1 if whole else 0.25
             tried = [(start, opening == "(" or way == "above"), (start - beyond, True)]

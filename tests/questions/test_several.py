@@ -5,6 +5,8 @@ import sys
 import xml.etree.ElementTree
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -12,8 +14,11 @@ from markdown_it import MarkdownIt
 from support.requests import audit
 
 from auditor.cli.command_line import run
+from auditor.engine.engine import RunOptions
 from auditor.errors import UsageError
+from auditor.flow.question import make_request
 from auditor.flow.record import as_record
+from auditor.questions import several
 from auditor.questions.several import declared_in, with_theorem
 from auditor.report.formats.markdown import theorems_markdown
 from auditor.report.several import picture_of_several
@@ -141,3 +146,21 @@ def test_the_reports_in_the_repository_are_of_the_registered_theorems() -> None:
     assert (published.verdict, published.decided_by) == ("fail", "accuracy")
     assert (folder / "theorems.md").read_text() == theorems_markdown(records, 0.95)
     assert (folder / "theorems.svg").read_bytes() == picture_of_several(records)
+
+
+def test_audits_share_workers_though_each_has_its_own_part_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[RunOptions] = []
+
+    def make_engine(least: int, most: int, options: RunOptions, notice: object) -> SimpleNamespace:
+        made.append(options)
+        return SimpleNamespace(close=lambda: None)
+
+    monkeypatch.setattr(several, "make_engine", make_engine)
+    monkeypatch.setattr(several, "carry_out", lambda inquiry, request, options, *_, now: options.for_)
+    request = make_request("rho", lambda sample, r: 1, "norm", {"size": 5, "rho": 0.5, "jobs": 2})
+    clock = iter([0.0, 0.0, 30.0, 45.0])
+    settled = several.settle([request] * 3)
+    watch = cast(Any, lambda *_: SimpleNamespace(notice=None))
+    parts = [*several.audit_all(settled, watch, seconds=60.0, now=lambda: next(clock))]
+    assert parts == [20.0, 15.0, 15.0]
+    assert len(made) == 1
