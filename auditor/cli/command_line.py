@@ -80,18 +80,31 @@ for command in (check, compare, gate, theorems, page, replay, history, plan, lis
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code; whatever goes wrong becomes a sentence on standard error."""
+    """Run a command and return its exit code; whatever goes wrong becomes a sentence on standard error.
+
+    A verdict stands where its report is lost; a command that only prints has failed then.
+    """
     from auditor.process.escape import HeldCommands
 
+    code = EXIT_CODES["error"]
     with patient_streams() as (out, _), process_state_kept(modules=True):
         held = HeldCommands(sys.stderr if on_github() else None)
         try:
-            return _run(arguments, held)
+            code = _run(arguments, held)
         finally:
             held.release(sys.stderr)
             out.flush()
-            if out.trouble and not out.is_unread:
+            is_lost = bool(out.trouble) and not out.is_unread
+            if is_lost:
                 warn(f"what went to standard output is lost: {out.trouble}")
+    words = sys.argv[1:] if arguments is None else arguments
+    return EXIT_CODES["error"] if is_lost and code == 0 and _only_prints(words) else code
+
+
+def _only_prints(words: Sequence[str]) -> bool:
+    """True if a command has no verdict: what it prints is all that it does."""
+    is_help = not words or words[0].startswith("-") or not {"-h", "--help", "--help-all"}.isdisjoint(words)
+    return is_help or words[0] in ("list", "plan", "page", "history")
 
 
 def _run(arguments: Sequence[str] | None, held: HeldCommands) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Self
 
 from rich.cells import cell_len
@@ -21,10 +21,11 @@ from auditor.trials.preflight import PAIRS
 
 _REDRAW = 0.1  # seconds between two looks at how it is going, which cost milliseconds
 _SHARE = 20  # and at least so many times what the last look took
-_MILESTONE = 10.0  # seconds between two plain lines
+_MILESTONE = 60.0  # seconds between two plain lines
 _MARKS = 50  # looks that the rate is taken over
 _SETTLED = 0.5  # seconds after which the rate is steady enough to be shown
 _FORECAST = 10.0  # and after which one can tell when there will be a verdict
+_NOTICED = 1.0  # seconds that somebody who waits for a verdict would notice
 _BAR, _WIDE = 12, 60  # columns of the bar, and of a terminal that has one
 
 
@@ -46,10 +47,10 @@ class Pace:
         self._marks.append((seconds, outlook.done))
         return outlook
 
-    def words(self, outlook: Outlook, seconds: float, unit: str) -> list[str]:
+    def words(self, outlook: Outlook, seconds: float, unit: str, end_of: str = "a verdict") -> list[str]:
         """Return how fast it goes and how long it may take, at most and by the forecast, in ever fewer words.
 
-        The last is the time to a verdict, or to the end where nobody can tell.
+        The last is the time to what it is `end_of`, or to the budget where nobody can tell.
         """
         since, before = self._marks[0]  # after the first trial, and so after the imports
         done = f"{outlook.done:,} of {outlook.of:,} {unit}"
@@ -59,7 +60,7 @@ class Pace:
         speed, end = f"{rate:.3g} {unit} a second", self._end(outlook, seconds, rate)
         if outlook.forecast is None or seconds < _FORECAST:
             return [f"{outlook.words}; {speed}, {end}", f"{outlook.words}; {end}", f"{done}; {end}", end]
-        verdict = f"about {duration(max(1.0, outlook.forecast) / rate)} to a verdict"
+        verdict = f"about {duration(max(1.0, outlook.forecast) / rate)} to {end_of}"
         known = [f"{outlook.words}; {speed}, {end}", f"{outlook.words}; {speed}", outlook.words, done]
         return [*(f"{words}, {verdict}" for words in known), verdict, verdict.removeprefix("about ")]
 
@@ -110,15 +111,22 @@ class Watching:
         least, most = (duration(time if self._seconds is None else min(time, self._seconds)) for time in times)
         ending = "" if plan.target is None else " for a pass"
         span = f"about {least}" if least == most else f"{least} or more{ending}, {most} at most"
-        self.notice(f"one run takes {duration(seconds_a_run)}: {span}{self._besides}")
+        self.notice(f"one run takes {duration(seconds_a_run)}: {span}{self._besides}{self._again()}")
         if self._console.is_terminal:
             self._bar.start()
+
+    def _again(self) -> str:
+        """Say how long it takes to load all this once more, in the process that looks for hidden state: about the
+        processor time that it took here. Nothing where that is soon over."""
+        seconds = process_time()
+        return f", and about {duration(seconds)} to load it in a second process" if seconds >= _NOTICED else ""
 
     def advanced(self, inquiry: Inquiry, seconds: float) -> None:
         if not self._pace.is_due(seconds):
             return
         outlook = self._pace.look(inquiry, seconds)
-        self._show(outlook, self._pace.words(outlook, seconds, inquiry.plan.unit))
+        end_of = "an answer" if inquiry.plan.target is None else "a verdict"
+        self._show(outlook, self._pace.words(outlook, seconds, inquiry.plan.unit, end_of))
 
     def _show(self, outlook: Outlook, words: Sequence[str]) -> None:
         if self._console.is_terminal:

@@ -84,7 +84,7 @@ class Look(msgspec.Struct, frozen=True):
     changes_sample: bool
     knows_truth: bool
     moved: tuple[str, ...]  # the global generators that a run moved
-    seconds: float  # of one run, when all is loaded
+    seconds: float  # of one run when all is loaded, with its sample drawn and its output looked at
     first: str | None  # fingerprint of the first output of pair 0; None where there was none
     shared: bool = False  # whether a run changed what one before it had returned
     source_shares: bool = False  # memory between two draws
@@ -247,7 +247,7 @@ def check_files(bench: Bench, files: Files | None) -> None:
 
 def _run_twice(bench: Bench, index: int) -> tuple[Any, Any, Look]:
     """Run twice on the same sample with the same r. Return an output, what counts of it, and what both runs showed."""
-    sample, spare, source_shares = _draw_twice(bench, index)
+    sample, spare, source_shares, drawing = _draw_twice(bench, index)
     check_labels_given(bench.subject.fn, sample, bench.subject.name)
     repeats = "" if isinstance(sample, Sample) else same_samples(bench, index, sample)
     before = _global_states()
@@ -264,8 +264,9 @@ def _run_twice(bench: Bench, index: int) -> tuple[Any, Any, Look]:
     changed = not _looks_same(sample, spare)
     started = perf_counter()  # once more: the first run may have had imports in it
     again = bench.run_on(spare, index, 0)
-    seconds = perf_counter() - started
-    if not same(settled, bench.see(again)):
+    is_same = same(settled, bench.see(again))
+    seconds = drawing + perf_counter() - started
+    if not is_same:
         causes = _CAUSES_OF_PROGRAM if program_in(bench.subject.fn) else _CAUSES
         culprit = f"it draws from the global generator {' and '.join(moved)}" if moved else causes
         raise _hidden(bench, settled, again, culprit)
@@ -302,19 +303,22 @@ def _with_cure(bench: Bench, sample: Any, index: int, error: SubjectRaised) -> S
     return error
 
 
-def _draw_twice(bench: Bench, index: int) -> tuple[Any, Any, bool]:
-    """Draw the sample of a run twice, each into memory of its own. Also return whether the source shares memory."""
+def _draw_twice(bench: Bench, index: int) -> tuple[Any, Any, bool, float]:
+    """Draw the sample of a run twice, each into memory of its own. Also return whether the source shares memory, and
+    the seconds that the second draw took, which has no imports in it."""
     bare = replace(bench, copies=False)
     first = bare.draw(index, 0)
     sample = first if isinstance(first, Sample) else copied(first)
+    started = perf_counter()
     second = bare.draw(index, 0)
     spare = second if isinstance(second, Sample) else copied(second)
+    seconds = perf_counter() - started
     if not _looks_same(sample, spare):
         raise SourceError(
             f"source {bench.source.name} is not a function of (rng, size): two draws with the same key differ; "
             "draw from the rng it is given and from nothing else"
         )
-    return sample, spare, _share_memory(first, second)
+    return sample, spare, _share_memory(first, second), seconds
 
 
 def _share_memory(left: Any, right: Any) -> bool:

@@ -680,3 +680,16 @@ def test_plan_of_a_budget_beyond_calibration_says_so(call: Auditor) -> None:
     assert code == 0
     assert "Above 100,000 pairs its thresholds are those of no budget, 1/alpha on both sides." in words(out)
     assert "925,377.8" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [(["list"], 4), (["plan", "--rho", "0.1"], 4), (["--help"], 4), (["check", "constant"], 0)],
+    ids=str,
+)
+def test_lost_output_fails_what_only_prints_and_leaves_a_verdict(words: list[str], code: int) -> None:
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "auditor", *words], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert (ended.returncode, "what went to standard output is lost" in ended.stderr) == (code, True)

@@ -244,6 +244,20 @@ def test_records_of_two_things_are_not_comparable() -> None:
         assert compare_records(none, other).reason == "not comparable: the old record has no pair"
 
 
+def test_two_records_of_estimate_are_compared_and_others_refused() -> None:
+    """Their intervals hold at every number of pairs, and so at that at which an estimate stops."""
+    options: dict[str, Any] = {"half_width": 0.2, "seed": 1}
+    old, new = (
+        ask("estimate", f"algorithms.controls:{name}", COIN, size=9, **options) for name in ("constant", "mean")
+    )
+    record = compare_records(old, new, margin=0.0)
+    assert (record.verdict, record.answer.change) == ("fail", "worse")
+    assert (record.answer.old.pairs, record.answer.new.pairs) == (old.pairs, new.pairs)
+    churn = msgspec.structs.replace(old, measures=[msgspec.structs.replace(old.measures[0], name="churn")])
+    with pytest.raises(UsageError, match="takes two records of check, or two of estimate, that measure rho"):
+        compare_records(churn, new)
+
+
 def test_two_record_files_run_nothing(command: Command, tmp_path: Path) -> None:
     for name, value in (("old", "1"), ("new", "int(sample[0])")):
         (tmp_path / f"{name}.py").write_text(f"def fit(sample, r):\n    return {value}\n")

@@ -39,8 +39,12 @@ def compare_records(old: Record, new: Record, *, margin: float = 0.05, confidenc
     check_margin(margin)
     check_confidence(confidence)
     for name, record in (("old", old), ("new", new)):
-        if record.question != "rho" or record.pairs is None or len(record.cells) > 1:
-            raise UsageError(f"the {name} record is of {record.question}: two records of check, each of one source")
+        asks_rho = record.question in ("rho", "estimate") and record.measures and record.measures[0].name == "rho"
+        if not asks_rho or record.pairs is None or len(record.cells) > 1:
+            raise UsageError(
+                f"the {name} record is of {record.question}, and compare takes two records of check, or two of "
+                "estimate, that measure rho on one source"
+            )
     alpha, why = error_probability(confidence), "; ".join(_unlike(old, new))
     before, now = (Counts(one.pairs or 0, one.mismatches or 0) for one in (old, new))
     same = None if why else _same_pairs(old, new)
