@@ -15,6 +15,7 @@ from support import requests
 from support.requests import inquiry_of
 
 from algorithms.data_reuse import FEW, fit_a_vote, plain_answer
+from auditor import subject
 from auditor.cli.command_line import run
 from auditor.errors import BadValue, UsageError
 from auditor.flow.question import make_request
@@ -268,3 +269,15 @@ def test_what_goes_wrong_in_an_interview_is_said(mechanism: Any, options: dict[s
     record = interviewed(mechanism, bits, **{**CURIOUS, **options})
     assert (record.verdict, record.exit_code) == ("error", 4)
     assert complaint in record.reason
+
+
+@pytest.mark.parametrize(("claimed", "rho", "target"), [(None, None, 0.1), (0.02, None, 0.02), (0.02, 0.05, 0.05)])
+def test_the_rho_of_each_answer_is_asked_for_or_claimed_or_the_default(
+    claimed: float | None, rho: float | None, target: float
+) -> None:
+    def claims(sample: Any, r: Any, *, query: Any) -> Any:
+        return looks(sample, r, query=query)
+
+    learner = subject(claimed=claimed)(claims) if claimed else looks
+    inquiry = inquiry_of(learner, bits, "reuse", **{**CURIOUS, "rho": rho, "queries": 3}, fixed=100)
+    assert inquiry.plan.target == pytest.approx(2 * target)
