@@ -353,6 +353,24 @@ def test_runs_at_other_settings_are_accurate(name: str, params: dict[str, Any]) 
         assert judge(bench, bench.run(index, 0), index) is True
 
 
+CLEAR: dict[str, tuple[list[float], list[float]]] = {  # rows in turn that every r accepts, and that every r rejects
+    "r_z_test": ([-1.0, 1.0], [0.0, 2.0]),
+    "r_t_test": ([-1.0, 1.0], [0.0, 2.0]),
+    "r_coin_test": ([0, 1], [1]),
+    "r_chi_square_test": ([*range(6)], [0]),
+    "r_uniformity_test": ([*range(8)], [0]),
+    "r_identity_test": ([0, 0, 1, 1, 2, 3, 4, 5], [0]),
+}
+
+
+@pytest.mark.parametrize("name", CLEAR)
+def test_a_test_accepts_its_null_law_and_rejects_what_is_far_from_it(name: str) -> None:
+    subject = load_subject(name)
+    for rows, is_rejected in zip(CLEAR[name], (False, True), strict=True):
+        sample = np.resize(rows, 8 * (subject.declares("size") // 8))
+        assert [subject.fn(sample, from_key(root_key(seed))) for seed in range(3)] == [is_rejected] * 3
+
+
 @pytest.mark.parametrize("d", [2, 3, 10])
 def test_columns_in_turn_are_all_alike(d: int) -> None:
     law = load_source(in_turn(d)).law()

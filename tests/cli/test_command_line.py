@@ -595,6 +595,9 @@ def test_help_shows_what_most_people_need_and_all_of_it_on_request(
         if not one.is_flag and flag in shown and one.panel != "Reports":
             assert re.search(r"\(default: |\(required\)", str(one.help)), flag
         assert str(one.help).endswith(".")
+    for width, is_below in (("64", False), ("63", True)):
+        monkeypatch.setenv("COLUMNS", width)
+        assert bool(re.search(r"^   (?:-h, )?--help *$", call(name, "--help")[1], re.MULTILINE)) is is_below
     monkeypatch.setenv("COLUMNS", "44")
     narrow = call(name, "--help")[1]
     assert max(len(line.rstrip()) for line in narrow.splitlines()) <= 44

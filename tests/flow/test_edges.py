@@ -1256,3 +1256,13 @@ def test_a_ledger_that_is_locked_is_waited_for(monkeypatch: pytest.MonkeyPatch) 
         with pytest.raises(sqlite3.OperationalError):
             ledger_file._switch_to_wal(one)  # type: ignore[arg-type]
         assert one.asked == asked, "the time is over, or waiting would not help"
+
+
+@pytest.mark.parametrize("design", ["anytime", "fixed"])
+def test_runs_are_inaccurate_only_where_a_share_is_allowed(design: str) -> None:
+    asked = make_plan(target=0.5, confidence=0.95, **{"pairs" if design == "anytime" else "fixed": 60})
+    tally = Tally(60, 0, runs=120, failures=100)
+    assert verdict.is_inaccurate(asked, asked.gate, tally) is False
+    some = make_plan(target=0.5, confidence=0.95, delta=0.1, **{"pairs" if design == "anytime" else "fixed": 60})
+    assert verdict.is_inaccurate(some, some.gate, tally) is True
+    assert verdict.is_inaccurate(some, some.gate, Tally(60, 0, runs=120)) is False

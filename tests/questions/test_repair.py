@@ -9,6 +9,7 @@ import re
 import shlex
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -22,12 +23,12 @@ from auditor.cli.command_line import cli
 from auditor.errors import UsageError
 from auditor.flow.parts import Chart
 from auditor.flow.record import Record, read_record
-from auditor.questions.repair import has_points
+from auditor.questions.repair import has_points, settings
 from auditor.questions.repair.answer import RepairCost, answer_of
 from auditor.questions.repair.frontier import MeasuredSetting, candidates
 from auditor.questions.repair.inquiry import RepairInquiry
 from auditor.questions.repair.paste import code_of
-from auditor.questions.repair.settings import Rounding, Setting, read_setting, two_digits
+from auditor.questions.repair.settings import FAMILIES, Rounding, Setting, read_setting, two_digits
 from auditor.questions.repair.units import FrontierUnit, SettingTried, kind_of, look
 from auditor.report.pictures.svg import picture
 from auditor.report.terminal import MORE, as_text
@@ -366,6 +367,11 @@ def test_options_that_make_no_sense_are_refused(folder: Path, options: dict[str,
         repaired("mean", size=50, **options)
 
 
+def test_frontiers_have_fewer_pairs_where_each_setting_needs_its_own_runs() -> None:
+    found = {one.wrapper: one.pairs for one in FAMILIES}
+    assert found == {"chosen": 128, "aligned": 128, "voted": 16, "rounded": 128, "agreed": 64}
+
+
 def test_the_cheapest_that_should_pass_is_tried_first() -> None:
     def measured(estimate: float, loss: float | None = None, *, nothing: bool = False) -> MeasuredSetting:
         one = MeasuredSetting(Setting("rounded", {"width": estimate}))
@@ -484,3 +490,11 @@ def test_a_learner_that_returns_its_buffer_is_measured_as_one_that_returns_copie
     parted = [payload["tried"][0]["apart"] for payload in shown[0][8:]]
     assert 1.0 in parted
     assert len({*parted}) > 2
+
+
+def test_searches_without_a_common_candidate_say_nothing_of_a_spread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "candidates_of", lambda one: SimpleNamespace(scores=one.scores))
+    search = [SimpleNamespace(cv_results_={}, scores=scores) for scores in ({"a": 1.0}, {"b": 3.0}, {"a": 2.5})]
+    see: Any = None
+    assert settings.Choosing().look(search[0], search[1], see) == {"spread": 0.0, "count": 1, "top": 1}
+    assert settings.Choosing().look(search[0], search[2], see) == {"spread": 0.0, "count": 1, "top": 1}

@@ -130,6 +130,15 @@ def test_no_key_comes_twice_even_where_one_r_is_asked_again(monkeypatch: pytest.
     assert len(seen) == len({*seen}) >= 160
 
 
+def test_what_is_spawned_at_one_line_does_not_depend_on_another() -> None:
+    def second(r: Any, *, first: bool) -> float:
+        if first:
+            r.spawn(1)
+        return float(r.spawn(1)[0].random())
+
+    assert len({second(sites(from_key(root_key(0))), first=first) for first in (True, False)}) == 1
+
+
 def test_children_stay_as_they_are_and_keys_are_given_once() -> None:
     r, plain = from_key(root_key(5)), from_key(root_key(5))
     keyed = sites(r)

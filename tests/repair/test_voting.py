@@ -15,7 +15,7 @@ import auditor
 from auditor.randomness import from_key, root_key
 from auditor.repair import voted
 from auditor.repair.mechanisms.threshold import threshold_mismatch
-from auditor.repair.voting import label_mismatch, shares_of, sharpened
+from auditor.repair.voting import VotedModel, label_mismatch, shares_of, sharpened
 from auditor.subjects.subject import load_subject
 from auditor.values import same
 
@@ -260,3 +260,9 @@ def test_labels_in_a_list_stay_what_they_are() -> None:
     found = shares_of([[1, "a"], (1, "b")])
     assert {name: share.tolist() for name, share in found.items()} == {1: [1.0, 0.0], "a": [0.0, 0.5], "b": [0.0, 0.5]}
     assert {type(name) for name in found} == {int, str}
+
+
+def test_a_voted_model_cannot_be_changed() -> None:
+    model = VotedModel([], (0.0, 1.0), from_key(root_key(0)))
+    with pytest.raises(AttributeError):
+        model.between = (0.25, 0.75)  # type: ignore[misc]

@@ -135,3 +135,8 @@ def test_a_report_warns_and_names_the_option() -> None:
             assert "use --resample blocks" in one.message
     assert not load_dataset(pandas.DataFrame({"who": np.arange(400) // 4, "x": SERIES}), "groups(who)").why_series()
     assert math.isclose(load_dataset(SERIES, "blocks").way.length, block_length(SERIES))  # type: ignore[attr-defined]
+
+
+def test_a_short_series_is_held_against_few_of_its_last_changes() -> None:
+    """Two of 20 rows, where twelve would leave none to compare; the test tells noise in five of six cases."""
+    assert sum(is_integrated(noise("short", i, n=20)) for i in range(60)) <= 20

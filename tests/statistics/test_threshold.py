@@ -150,3 +150,11 @@ def test_a_budget_that_is_extended_keeps_its_steps_and_goes_on_from_there() -> N
         rest = [step for step in after.steps(thresholds(side, 0.2, 0.05, 100).after) if step[0] > 100]
         assert longer[len(planned) :] == rest
         assert rest
+
+
+def test_a_gate_without_a_plan_looks_where_it_would_whatever_its_budget() -> None:
+    """After 1,000 pairs at 1,008: it has failed before that as soon as no pair to come could change it."""
+    passes, fails = ([staircase(side, 0.5, 0.05, None, budget) for budget in (1003, 2000)] for side in ("pass", "fail"))
+    assert passes[0] == [step for step in passes[1] if step[0] <= 1003]
+    assert fails[0][:-1] == [step for step in fails[1] if step[0] <= 1003]
+    assert fails[0][-1] == (1003, dict(fails[1])[1008])

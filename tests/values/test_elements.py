@@ -235,6 +235,13 @@ def test_large_outputs_are_neither_named_nor_shown(output: Any, is_named: bool, 
     assert (found.digests != [None], found.texts) == (is_named, [text])
 
 
+def test_a_value_of_an_element_is_shown_in_so_many_characters() -> None:
+    (place,) = account(["x" * 22, 0], ["y" * 23, 0]).places
+    assert place.left == repr("x" * 22)
+    assert place.right != repr("y" * 23)
+    assert place.right.endswith("(25 characters)")
+
+
 def test_the_gap_of_an_array_is_the_lower_median_of_its_elements() -> None:
     assert account(np.array([1.0, 2.0, 3.0, 0.0]), np.array([2.0, 4.0, 6.0, 4.0])).gap == 2.0
     assert account(np.array([1, 2, 3], "u1"), np.array([0, 0, 0])).gap == 2
