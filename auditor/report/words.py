@@ -155,11 +155,18 @@ def charts_of(record: Record, report: Report) -> Sequence[Chart]:
 
 
 def bars_of(record: Record, report: Report) -> Sequence[tuple[str, Bar]]:
-    """Return the report's bars with their names; one for each cell where the record has several."""
+    """Return the report's bars with their names; one for each cell where the record has several.
+
+    A cell that ended as the verdict did has the verdict's range, so that the picture does not contradict it.
+    """
     if record.target is None or (report.bars and len(record.cells) < 2):
         return [(record.question, bar) for bar in report.bars]
-    target = record.target
-    return [(row.name, Bar(row.low, row.high, row.estimate or 0.0, target, row.verdict)) for row in record.cells]
+    bars = []
+    for row in record.cells:
+        is_decided = record.bound is not None and row.verdict == record.verdict and not _is_comparison(record)
+        low, high = open_range(record) if is_decided else (row.low, row.high)
+        bars.append((row.name, Bar(low, high, row.estimate or 0.0, record.target, row.verdict)))
+    return bars
 
 
 def answer_of(record: Record) -> dict[str, Any]:

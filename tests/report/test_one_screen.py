@@ -13,7 +13,7 @@ from rich.console import Console
 from auditor.flow.parts import Details, Facts
 from auditor.flow.record import Record
 from auditor.report.terminal import MORE, as_text, show
-from auditor.report.words import describe, make_report
+from auditor.report.words import bars_of, describe, make_report
 from auditor.statistics.interval import MeanEvidence
 from tests.support.requests import ask, audit
 
@@ -123,6 +123,18 @@ def test_details_of_a_question_are_on_the_page_and_not_on_one_screen() -> None:
     assert hidden
     report = make_report(record)
     assert all(part in report.found and part not in report.lead for part in hidden)
+
+
+def test_no_bar_of_a_source_contradicts_the_verdict() -> None:
+    record = asked("several")
+    assert record.target is not None
+    bars = dict(bars_of(record, make_report(record)))
+    (decided,) = [bar for bar in bars.values() if bar.verdict == "fail"]
+    assert (decided.low, decided.high) == (record.target, 1.0)
+    rows = {row.name: row for row in record.cells if row.verdict != "fail"}
+    assert rows
+    for name, row in rows.items():
+        assert (bars[name].low, bars[name].high) == (row.low, row.high)
 
 
 def test_a_failure_offers_the_command_that_shows_it() -> None:

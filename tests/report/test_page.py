@@ -35,7 +35,7 @@ def headings(text: str) -> list[str]:
 
 def test_a_person_finds_things_in_this_order() -> None:
     text = page_of(failed())
-    order = ["What was measured", "What differs", "Examples", "What to do next", "How it was run", "The record"]
+    order = ["What was measured", "What to do next", "What differs", "Examples", "How it was run", "The record"]
     assert headings(text) == order
     places = [text.index(words) for words in ('class="chip fail"', 'class="strip"', "<mark>", "data-copy", "download=")]
     assert places == sorted(places)

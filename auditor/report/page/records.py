@@ -1,6 +1,6 @@
 """The page of one record, and of several.
 
-Of one record: the verdict, the picture, what wobbles, two outputs side by side, what to do next, how it was run, and
+Of one record: the verdict, the picture, what to do next, what differs, two outputs side by side, how it was run, and
 the record itself. Of several: a table with a line each, then each of them in full, those that surprise unfolded.
 """
 
@@ -43,6 +43,7 @@ from auditor.report.words import (
     wobble_parts,
     wobble_table,
 )
+from auditor.statistics.outward import percent
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -84,10 +85,10 @@ def _sections(record: Record, report: Report) -> list[Section]:
     every = [
         Section("", [*_findings(report, are_errors=True)]),
         Section("What was measured", [*_picture(record, report), *_facts(measured), *report.scope]),
+        Section("What to do next", [Points(part.texts) for part in report.advice if isinstance(part, Listing)]),
         Section("What differs", [*_wobbles(record, report)]),
         Section("Examples", [*_examples(record)]),
         Section("Noticed on the way", [*_findings(report, are_errors=False)]),
-        Section("What to do next", [Points(part.texts) for part in report.advice if isinstance(part, Listing)]),
         Section("How it was run", [*_facts(ran), *replays]),
     ]
     return [one for one in every if one.parts]
@@ -102,8 +103,9 @@ def _picture(record: Record, report: Report) -> Iterator[Piece]:
     charts = charts_of(record, report)
     bars = from_question(record, "bars") or (() if charts or report.is_survey else bars_of(record, report))
     if bars:
-        against = "" if record.target is None else ", against the target"
-        yield Bars(f"where {measure_name(record)} may be{against}", bars)
+        line = "" if record.target is None else "; the black line is the target"
+        band = f"the band is where it may be ({percent(record.confidence)} confidence), the mark in it what was seen"
+        yield Bars(f"{measure_name(record)}: {band}{line}", bars)
     yield from charts
     yield from (part for part in report.found if not isinstance(part, Chart))
     yield from report.cells
