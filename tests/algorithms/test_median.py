@@ -545,3 +545,11 @@ def test_parameters_at_their_limits_are_taken() -> None:
         for tau in (1e-9, 0.499999):
             check_parameters(d, tau, 1.0, 0.999)
             assert sample_size(d, tau, 1.0) > 0
+
+
+def test_where_no_value_is_heavy_the_median_is_the_least(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = importlib.import_module("algorithms.median")
+    monkeypatch.setattr(module, "_heavy", lambda *_: [])
+    monkeypatch.setattr(module, "_smallest_domain", lambda *_: 3)
+    rows, shares = Sample.of(np.resize(np.arange(8), 1000)), SimpleNamespace(group_size=lambda _: 3, size=lambda *_: 9)
+    assert module.recurse(rows.prefixes(3, 3), from_key(root_key(0)), 3, 0.1, shares) == 0
