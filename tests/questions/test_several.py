@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import xml.etree.ElementTree
 from collections.abc import Iterator
@@ -163,4 +164,4 @@ def test_audits_share_workers_though_each_has_its_own_part_of_the_time(monkeypat
     watch = cast(Any, lambda *_: SimpleNamespace(notice=None))
     parts = [*several.audit_all(settled, watch, seconds=60.0, now=lambda: next(clock))]
     assert parts == [20.0, 15.0, 15.0]
-    assert len(made) == 1
+    assert [one.for_ for one in made] == [math.inf], "one engine, which is told of a limit but not of a part of it"
