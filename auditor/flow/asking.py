@@ -54,7 +54,8 @@ def audit(subject: Learner, source: object = None, **keywords: Unpack[AuditKeywo
     - `resample`: How samples are drawn from a data set: bootstrap, split or subsample for independent rows; blocks or
       blocks(20) for a time series; groups(column) for rows that belong together; strata or strata(column) to keep the
       shares of classes (default: bootstrap).
-    - `as_`: Read a csv or parquet file as pandas, polars or numpy (default: numpy, unless columns are named).
+    - `as_`: Read a csv or parquet file as pandas, polars, columns (a dict of arrays) or numpy (default: numpy, unless
+      columns are named).
     - `accept_overlap`: With resample="subsample": accept a verdict on samples that share rows.
     - `randomness`: The type of r: Generator, int, RandomState, Random, torch, jax or none (default: by the annotation,
       the default or the name of r, else Generator).

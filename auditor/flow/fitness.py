@@ -22,7 +22,7 @@ from auditor.trials.cell import Cell
 from auditor.trials.fresh_rows import AT_TIMES, DECLARED, UNLIKELY, freshness
 from auditor.trials.identity import params_as_texts
 from auditor.trials.integrated import why_not
-from auditor.trials.preflight import PAIRS, Checked, HiddenState, ShownOutput, check_files, conclude
+from auditor.trials.preflight import Checked, HiddenState, ShownOutput, check_files, conclude
 from auditor.trials.second_process import SecondProcess
 from auditor.trials.second_server import entrust_folder
 from auditor.trials.trial import Bench, SubjectRaised
@@ -209,23 +209,18 @@ def _series_words(resample: str, why: str) -> str:
 def constancy(inquiry: Inquiry, answer: Answer, checked: Checked | None) -> Iterator[Finding]:
     """Warn if all runs seem to give one output: a learner without a return passes any audit. Changes no verdict.
 
-    For questions about pairs of one cell. What is looked at: the first runs of the preflight's pairs, each on a sample
-    and an r of its own, whether any pair of the audit differs, and how many distinct outputs its pairs had, where the
-    inquiry has counted them. A constant that is not None takes such a count: three coins may agree.
+    For questions about pairs of one cell. What is looked at: the runs of the preflight, on samples of their own and on
+    the lower and the upper half of one alone; whether any pair of the audit differs; and how many distinct outputs its
+    pairs had, where the inquiry has counted them. Three coins may agree, and a clear answer comes from every sample.
     """
     always = checked.always if checked else None
     if always is None or len(inquiry.cells) != 1 or inquiry.plan.unit != "pairs":
         return
     counted, cell = answer.wobbles, inquiry.cells[0]
-    distinct = counted.distinct if counted else None
     declared = cell.subject.declared
-    # An author has said what is promised of the output, or there is no sample; None is hardly ever meant.
-    promises = declared.theorem or declared.accuracy or declared.claimed is not None
-    is_meant = cell.size == 0 or (always.shown != "None" and promises)
-    if not answer.pairs or answer.mismatches or is_meant or distinct not in (None, 1):
-        return
-    if distinct == 1 or always.shown == "None":
-        looked = min(counted.pairs if counted and distinct == 1 else PAIRS, answer.pairs)
+    is_meant = cell.size == 0 or declared.theorem or declared.accuracy or declared.claimed is not None
+    if answer.pairs and not answer.mismatches and not is_meant and counted and counted.distinct == 1:
+        looked = min(counted.pairs, answer.pairs)
         yield Finding("constant", "warning", _always_words(cell, always, looked, answer.pairs))
 
 
@@ -237,5 +232,4 @@ def _always_words(cell: Cell, always: ShownOutput, looked: int, pairs: int) -> s
     if cell.view.name != "output":
         saw = f"{every} showed {always.shown} through the view {cell.view.name}"
         return f"{saw}, whatever sample and r{rest}: is that what was to be compared?"
-    doubt = "is a return missing?" if always.shown == "None" else "does it use its sample?"
-    return f"{every} returned {always.shown}, whatever sample and r{rest}: {doubt}"
+    return f"{every} returned {always.shown}, whatever sample and r{rest}: does it use its sample?"

@@ -16,6 +16,7 @@ from pkgutil import resolve_name
 from typing import Any, TypeVar
 
 import msgspec
+import numpy as np
 
 from auditor.case import Case
 from auditor.errors import EXIT_CODES, AuditorError, UsageError, in_words
@@ -268,6 +269,7 @@ def as_json(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return finite numbers, booleans and None as they are; everything else as the text that --param takes."""
     found = {}
     for name, value in params.items():
+        value = value.item() if isinstance(value, np.generic) else value
         is_plain = math.isfinite(value) if isinstance(value, float) else isinstance(value, (int, type(None)))
         found[name] = value if is_plain else param_text(value)
     return found

@@ -135,9 +135,12 @@ def seeds_of(estimator: Any) -> tuple[list[str], dict[str, Any]]:
     if not hasattr(estimator, "get_params"):
         return [], {"random_state": estimator} if hasattr(estimator, "random_state") else {}
     params = estimator.get_params(deep=True)
-    named = {name for name in params if name.rpartition("__")[2] in _SEEDS}
+    parts = {"": estimator, **params}
+    frozen = [f"{name}__" if name else "" for name, part in parts.items() if type(part).__name__ == "FrozenEstimator"]
+    parts = {name: part for name, part in parts.items() if not any(map(name.startswith, frozen))}
+    named = {name for name in parts if name.rpartition("__")[2] in _SEEDS}
     held = {}
-    for name, part in (("", estimator), *params.items()):
+    for name, part in parts.items():
         prefix = f"{name}__" if name else ""
         if inspect.isclass(part):
             continue
@@ -160,10 +163,12 @@ def _own_seed(kind: Any) -> str | None:
 
 def takes_seed(fit: Fit, params: Mapping[str, Any]) -> bool:
     """True if r reaches some part of an estimator."""
+    kind: Any = fit.estimator
     for made in made_with(fit, params):
         if hasattr(made, "_get_params") and hasattr(made, "clone"):
             return bool(_seeds_of_river(made._get_params(), as_randomness(0)))
-        return (inspect.isclass(fit.estimator) and _own_seed(fit.estimator) is not None) or any(seeds_of(made))
+        has_own = isinstance(kind, type) and _own_seed(kind) is not None
+        return has_own or any(seeds_of(made))
     return not is_made_of_data(fit.estimator)  # one that cannot be made says so when it is run
 
 
@@ -303,8 +308,23 @@ def default_view(estimator: Any) -> str:
     if is_made_of_data(estimator):
         return "attr(params)"
     if not any(hasattr(estimator, name) for name in ("predict", "predict_one")) or _predicts_ahead(estimator):
-        return "clusters" if names_its_labels(estimator) and not hasattr(estimator, "transform") else "fitted"
+        if hasattr(estimator, "transform"):
+            return "transform" if _keeps_nothing(estimator) else "fitted"
+        return "clusters" if names_its_labels(estimator) else "fitted"
     return "predict|partition" if names_its_labels(estimator) else "predict"
+
+
+def _keeps_nothing(estimator: Any) -> bool:
+    """True for a transformer that learns nothing itself: it has no state, or only parts that have."""
+    if any(hasattr(estimator, name) for name in ("steps", "transformer_list")):
+        return True
+    if any(
+        base.__name__ == "NeighborsBase" for base in type(estimator).__mro__
+    ):  # which keeps the sample, out of sight
+        return True
+    with contextlib.suppress(Exception):  # a class has no tags, and those of an object are somebody else's code
+        return not estimator.__sklearn_tags__().requires_fit
+    return False
 
 
 def _predicts_ahead(estimator: Any) -> bool:

@@ -90,6 +90,30 @@ def missing_in_fit(target: Any, given: Mapping[str, Any]) -> list[str]:
     return [name for name, one in settings_of_fit(target).items() if is_required(one) and name not in given]
 
 
+def as_taken_by(estimator: Any, x: Any) -> Any:
+    """Return the data in the form that an estimator takes them: a matrix, or texts and dicts as they are, in a list.
+
+    A vectorizer of texts, and a pipeline that begins with one, takes no matrix.
+    """
+    if not isinstance(x, np.ndarray) or x.dtype.kind not in "OUS" or _takes_matrix(estimator):
+        return as_matrix(x)
+    return (x[:, 0] if x.ndim == 2 and x.shape[1] == 1 else x).tolist()
+
+
+def _takes_matrix(estimator: Any) -> bool:
+    steps = getattr(estimator, "steps", None) or getattr(estimator, "transformer_list", None)
+    first = steps[0][1] if isinstance(steps, list) and steps and isinstance(steps[0], tuple) else None
+    if first is not None and hasattr(first, "fit"):
+        return _takes_matrix(first)
+    inner = getattr(estimator, "estimator", None)  # of a search
+    if inner is not None and hasattr(inner, "fit"):
+        return _takes_matrix(inner)
+    try:
+        return bool(estimator.__sklearn_tags__().input_tags.two_d_array)
+    except Exception:  # no estimator of scikit-learn's, or somebody else's code
+        return True
+
+
 def taught(fresh: Any, x: Any, y: Any, settings: Mapping[str, Any]) -> Any:
     """Return what an object is after it has learnt from the data."""
     method = method_of(fresh)
@@ -102,14 +126,16 @@ def taught(fresh: Any, x: Any, y: Any, settings: Mapping[str, Any]) -> Any:
     if takes_labels_alone(fresh):
         learnt = learn(x if y is None else y, **more)
     elif y is None or not takes_labels(fresh):
-        learnt = learn(as_matrix(x), **more)
+        learnt = learn(as_taken_by(fresh, x), **more)
     else:
         if method == "partial_fit" and any(one.name == "classes" for one in taken_by(fresh) or ()):
             more["classes"] = np.unique(np.asarray(y))
         labels = labels_of(fresh)
         by_name = labels is not None and labels.kind == labels.KEYWORD_ONLY
         learnt = (
-            learn(as_matrix(x), **{labels.name: y}, **more) if labels and by_name else learn(as_matrix(x), y, **more)
+            learn(as_taken_by(fresh, x), **{labels.name: y}, **more)
+            if labels and by_name
+            else learn(as_taken_by(fresh, x), y, **more)
         )
     is_beside = hasattr(fresh, "predict") and not hasattr(learnt, "predict")  # a history of losses, say
     return fresh if learnt is None or is_beside else learnt

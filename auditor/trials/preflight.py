@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from auditor.errors import AuditorError, NotComparable, SourceError, SubjectErro
 from auditor.process.foreign import call
 from auditor.process.process_state import put_back
 from auditor.randomness import COMMON_KINDS
+from auditor.sources.frames import column_at, library_of, rows_in, take
 from auditor.sources.sample import Sample, copied
 from auditor.subjects.estimators import Fit, takes_seed, unlisted
 from auditor.subjects.programs import Program, program_in
@@ -67,7 +68,7 @@ class Checked(msgspec.Struct, frozen=True):
     knows_truth: bool
     warnings: tuple[tuple[str, str], ...]  # (kind, message)
     source_shares: bool = False  # memory between two draws
-    always: ShownOutput | None = None  # what all looked-at pairs gave, where it was one output
+    always: ShownOutput | None = None  # what all runs gave, those on half of the rows too, where it was one output
     notes: tuple[tuple[str, str], ...] = ()  # the same, of what is no reason for a warning
     same_samples: str = ""  # how the two samples of a pair were the same, where they were
 
@@ -93,6 +94,7 @@ class Look(msgspec.Struct, frozen=True):
     random: bool = True  # whether r gets into the subject at all
     cold: float = 0.0  # seconds of a first run, imports and all
     same_samples: str = ""  # how the two samples of a pair were the same, where they were: see `fresh_rows`
+    replaced: str = ""  # what became of one output on half of the rows: "same", "differs" or "raises"; "" if not tried
 
 
 class HiddenState(SubjectError):
@@ -120,11 +122,12 @@ def look(bench: Bench, skip: Container[int] = (), timed: Callable[[float], None]
             looks.append(replace(found, shared=shared, knows_truth=is_known or _knows_truth(bench, output, index)))
         takes_r = _takes_r(bench)
         more, ignores = _ignores_seed(bench, outputs) if takes_r else (0, False)
+        others, replaced = _with_other_samples(bench, outputs, looks)
     finally:
         put_back()  # no code of the subject's runs from here on
         _restore(state)
     whole = together(looks)
-    return replace(whole, runs=whole.runs + more, random=takes_r and not ignores)
+    return replace(whole, runs=whole.runs + more + others, random=takes_r and not ignores, replaced=replaced)
 
 
 def together(looks: Iterable[Look]) -> Look:
@@ -144,6 +147,7 @@ def together(looks: Iterable[Look]) -> Look:
         random=all(one.random for one in every),
         cold=max((one.cold for one in every), default=0.0),
         same_samples=next((one.same_samples for one in every if one.same_samples), ""),
+        replaced=next((one.replaced for one in every if one.replaced), ""),
     )
 
 
@@ -159,6 +163,12 @@ def conclude(bench: Bench, found: Look, other: SecondProcess | None) -> Checked:
             "on hash(), or on what earlier runs left behind. Sort before you iterate, and keep nothing between runs"
         )
     always = found.outputs[0] if len(found.outputs) == PAIRS and len({one.name for one in found.outputs}) == 1 else None
+    if always and always.shown == "None" and found.replaced != "differs":
+        through = "" if bench.view.name == "output" else f" through the view {bench.view.name}"
+        raise SubjectError(
+            f"{bench.subject.name} gave None{through} in all of {found.runs} runs, on several samples: is a return "
+            "missing? If None is an answer, return a text for it, such as 'none'"
+        )
     return Checked(
         found.runs,
         second,
@@ -166,7 +176,7 @@ def conclude(bench: Bench, found: Look, other: SecondProcess | None) -> Checked:
         found.knows_truth,
         tuple(_warnings(bench, found, second if other else "", files)),
         found.source_shares,
-        always,
+        always if found.replaced == "same" else None,
         notes=tuple(_notes(bench, found, second)),
         same_samples=found.same_samples,
     )
@@ -301,6 +311,41 @@ def _with_cure(bench: Bench, sample: Any, index: int, error: SubjectRaised) -> S
     if isinstance(sample, tuple) and not isinstance(subject.fn, Fit) and not has_labels(subject.fn):
         return error.adding("its sample was (X, y), since the source has labels: take it apart, or name them y")
     return error
+
+
+def _with_other_samples(bench: Bench, outputs: Mapping[int, Any], looks: Sequence[Look]) -> tuple[int, str]:
+    """Where all pairs gave one output, run on samples that have only the lower or the upper half of the rows. Return
+    the number of runs, and whether the output was the same: then the sample plainly does not matter."""
+    first, *others = [*outputs.values()] or [None]
+    if len(outputs) < PAIRS or type(first) is NoOutput or looks[0].seconds > _PATIENCE:
+        return 0, ""
+    if not all(same(first, one) for one in others):
+        return 0, ""
+    samples = [*_halves(bench.draw(0, 0))]
+    for runs, sample in enumerate(samples, 1):
+        try:
+            if not same(first, bench.see(bench.run_on(sample, 0, 0))):
+                return runs, "differs"
+        except AuditorError:
+            return runs, "raises"
+    return len(samples), "same" if samples else ""
+
+
+def _halves(sample: Any) -> Iterator[Any]:
+    """Yield samples of the same size that have the lower and the upper half of the rows alone, each twice; by the
+    labels, else by the first column, of an array or a table."""
+    parts = sample if isinstance(sample, tuple) else (sample,)
+    if not all(isinstance(part, np.ndarray) or library_of(part) for part in parts) or rows_in(parts[0]) < 2:
+        return
+    count, last = rows_in(parts[0]), parts[-1]
+    try:
+        order = np.argsort(column_at(last, 0) if len(last.shape) > 1 else np.asarray(last), kind="stable")
+    except (TypeError, ValueError, AttributeError, IndexError):  # rows without an order
+        order = np.arange(count)
+    for half in (order[: count // 2], order[-(count // 2) :]):
+        chosen = np.sort(np.resize(half, count))
+        taken = tuple(take(part, chosen) for part in parts)
+        yield taken if isinstance(sample, tuple) else taken[0]
 
 
 def _draw_twice(bench: Bench, index: int) -> tuple[Any, Any, bool, float]:

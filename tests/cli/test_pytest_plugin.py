@@ -260,7 +260,9 @@ def properties(report: Path) -> dict[str, dict[str, str]]:
 
 
 def test_options_override_the_marks_and_reports_have_the_numbers(run: Any, pytester: Any) -> None:
-    text = QUICK + LEARNERS + "\n@reproducible(source=draw, size=10, fixed=50, seed=1)\ndef fixed(sample, r): ...\n"
+    text = (
+        QUICK + LEARNERS + "\n@reproducible(source=draw, size=10, fixed=50, seed=1)\ndef fixed(sample, r): return 1\n"
+    )
     run(text, "--auditor-pairs", "36", "--junit-xml", "report.xml").assert_outcomes(passed=2, failed=1)
     found = properties(pytester.path / "report.xml")
     assert found["test_constant"].keys() == {"verdict", "reason", "rho_high", "pairs", "mismatches"}

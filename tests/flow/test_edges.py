@@ -488,6 +488,7 @@ def test_an_unexpected_pass_is_a_fail() -> None:
 
 
 def test_parameters_as_json_has_them() -> None:
+    assert type(record.as_json({"eps": np.float64(0.5)})["eps"]) is float
     found = record.as_json({"a": 1, "b": None, "c": True, "d": 0.5, "e": math.inf, "f": "x", "g": math.nan})
     assert found == {"a": 1, "b": None, "c": True, "d": 0.5, "e": "1e999", "f": "x", "g": "nan"}
 

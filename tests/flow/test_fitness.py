@@ -136,18 +136,36 @@ def warnings_of(record: Record) -> list[str]:
     return [one.message for one in record.findings if one.kind == "constant"]
 
 
-def test_none_from_every_run_is_asked_about_and_changes_no_verdict() -> None:
+def clear(sample: Any, r: Any) -> str:
+    """The same answer from every sample of 200 such rows, and another from the upper half of one."""
+    return "centred" if abs(sample.mean()) < 0.5 else "not"
+
+
+def picky(sample: Any, r: Any) -> int:
+    if abs(sample.mean()) > 0.5:
+        raise ValueError("it is not centred")
+    return 3
+
+
+def often_none(sample: Any, r: Any) -> str | None:
+    return None if abs(sample.mean()) < 0.5 else "off"
+
+
+def test_none_from_every_run_is_no_answer() -> None:
     record = audit(forgets, "norm", size=5)
-    assert (record.verdict, record.exit_code) == ("pass", 0)
-    (words,) = warnings_of(record)
-    assert words == "every run returned None, whatever sample and r: is a return missing?"
+    assert (record.verdict, record.exit_code) == ("error", 4)
+    assert "gave None in all of 8 runs, on several samples: is a return missing?" in record.reason
+    assert audit(often_none, "norm", size=200).verdict == "pass", "on another sample it has an answer"
+
+
+def test_one_output_is_asked_about_where_the_sample_does_not_matter() -> None:
     (words,) = warnings_of(audit(three, "norm", size=5))
     assert words == "every run returned 3, whatever sample and r: does it use its sample?"
 
 
-@pytest.mark.parametrize("learner", [coin, promised])
+@pytest.mark.parametrize("learner", [coin, promised, clear, picky, often_none])
 def test_what_differs_or_is_promised_is_no_reason_to_warn(learner: Any) -> None:
-    assert warnings_of(audit(learner, "norm", size=5)) == []
+    assert warnings_of(audit(learner, "norm", size=200)) == []
 
 
 CONSTANT = Checked(6, "same", changes_sample=False, knows_truth=True, warnings=(), always=ShownOutput("code", "3"))
@@ -186,7 +204,7 @@ def test_it_is_about_pairs_of_one_cell(cells: int, unit: str, warns: bool) -> No
 
 
 def test_the_preflight_tells_one_output_from_several() -> None:
-    for learner, always in ((three, "3"), (forgets, "None"), (lambda sample, r: float(sample[0]), None)):
-        bench = bench_of(learner, "norm", size=5)
+    for learner, always in ((three, "3"), (clear, None), (lambda sample, r: float(sample[0]), None)):
+        bench = bench_of(learner, "norm", size=200)
         found = conclude(bench, look(bench), None).always
         assert (found.shown if found else None) == always

@@ -103,7 +103,7 @@ def test_a_subject_without_source_or_size_gets_an_example(source: Any, size: Any
 
 def test_a_subject_that_raises_ends_the_audit_with_what_was_learnt() -> None:
     def raises_at_37(sample: Any, r: np.random.Generator) -> int:
-        if next(calls) == 6 + 2 * 37:
+        if next(calls) == 8 + 2 * 37:
             raise ZeroDivisionError("no luck")
         return 1
 
@@ -191,7 +191,7 @@ def test_a_source_among_several_that_is_none_is_refused_before_any_pair() -> Non
 
     with pytest.raises(UsageError, match="has no distribution 'nope'"):
         audit(counts, [uniform, "nope"], size=2)
-    assert len(runs) == 6  # the preflight on the first
+    assert len(runs) == 8  # the preflight on the first
 
 
 class ShowsThePlan(Silent):

@@ -908,8 +908,3 @@ def test_advice_by_what_an_output_has() -> None:
     assert advice(figure) == said
     assert advice(type(figure)) == RETURN
     assert re.match("return values", RETURN)
-
-
-@pytest.mark.parametrize("fit", [dict.update, 3])
-def test_a_fit_without_a_signature_says_nothing_of_labels(fit: Any) -> None:
-    assert estimators._second_of_fit(SimpleNamespace(fit=fit)) is None

@@ -11,17 +11,23 @@ import polars
 import pytest
 from sklearn.cluster import DBSCAN, AgglomerativeClustering
 from sklearn.datasets import load_iris
-from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from auditor import audit
 from auditor.errors import NotComparable, UsageError
 from auditor.randomness import root_key
 from auditor.sources.datasets import from_arrays
-from auditor.subjects.estimators import Fit, takes_seed
+from auditor.subjects.estimators import Fit, seeds_of, takes_seed
 from auditor.subjects.subject import load_subject
 from auditor.subjects.views import make_view
 from auditor.subjects.views.clusters import clusters, keep_rows, on_shared_rows
-from auditor.subjects.ways import rows_as_dicts, words_of
+from auditor.subjects.ways import as_taken_by, rows_as_dicts, words_of
 
 X, Y = np.arange(6.0).reshape(3, 2), np.array([0, 1, 0])
 IRIS = load_iris(return_X_y=True)
@@ -239,3 +245,50 @@ def test_the_view_transform_looks_at_the_probe() -> None:
     with pytest.raises(NotComparable, match="has no transform"):
         view.see(3)
     assert Fit(Row)
+
+
+# Texts, dicts, and transformers that keep nothing
+
+TEXTS = np.array([f"{one} {two}" for one in ("red", "green", "blue") for two in ("cat", "dog", "hen", "owl")])
+
+
+def test_texts_reach_a_vectorizer_as_a_list_and_others_as_a_matrix() -> None:
+    counts, search = CountVectorizer(), GridSearchCV(make_pipeline(CountVectorizer(), MultinomialNB()), {})
+    for takes_texts in (counts, make_pipeline(counts, MultinomialNB()), FeatureUnion([("a", counts)]), search):
+        assert as_taken_by(takes_texts, TEXTS) == TEXTS.tolist()
+        assert as_taken_by(takes_texts, TEXTS.reshape(-1, 1)) == TEXTS.tolist(), "a probe was made a matrix"
+    for takes_matrix in (OneHotEncoder(), make_pipeline(OneHotEncoder(), MultinomialNB()), Row()):
+        assert as_taken_by(takes_matrix, TEXTS).shape == (12, 1)
+    assert as_taken_by(counts, X) is X
+
+
+def test_a_classifier_of_texts_gets_a_verdict() -> None:
+    labels = np.array([text.endswith(("cat", "dog")) for text in TEXTS])
+    record = audit(make_pipeline(CountVectorizer(), MultinomialNB()), (TEXTS, labels), second_process=False)
+    assert (record.verdict, record.view) in {("pass", "predict"), ("fail", "predict")}, record.reason
+
+
+@pytest.mark.parametrize(
+    ("target", "view"),
+    [
+        ("sklearn.preprocessing:Binarizer", "transform"),
+        ("sklearn.preprocessing:StandardScaler", "fitted"),
+        ("sklearn.neighbors:KNeighborsTransformer", "transform"),
+        ("sklearn.cluster:DBSCAN", "clusters"),
+        ("sklearn.cluster:FeatureAgglomeration", "fitted"),
+        ("sklearn.cluster:KMeans", "predict|partition"),
+    ],
+)
+def test_what_is_compared_of_an_estimator(target: str, view: str) -> None:
+    assert load_subject(target).default_view == view
+
+
+def test_a_pipeline_that_only_transforms_is_compared_by_what_it_makes_of_the_probe() -> None:
+    assert load_subject(make_pipeline(StandardScaler())).default_view == "transform"
+    assert load_subject(make_pipeline(StandardScaler(), MultinomialNB())).default_view == "predict"
+
+
+def test_a_frozen_estimator_keeps_its_seeds() -> None:
+    frozen = make_pipeline(FrozenEstimator(DecisionTreeClassifier()), DecisionTreeClassifier())
+    assert seeds_of(frozen)[0] == ["decisiontreeclassifier__random_state"]
+    assert seeds_of(FrozenEstimator(DecisionTreeClassifier())) == ([], {})

@@ -357,6 +357,8 @@ def draws_nothing(bench: Bench, sample: Any, index: int) -> tuple[Any, bool | No
         return call(fn, sample, r, **params)
 
     output = replace(bench, keys=keys, subject=replace(bench.subject, fn=watched)).run_on(sample, index, 0)
+    if bench.subject.randomness == "none":
+        return output, True
     if not given or given[1] is None:
         return output, None
     return output, not asked and same(state_of(given[0]), given[1])

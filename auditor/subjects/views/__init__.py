@@ -38,7 +38,7 @@ from auditor.subjects.views import places
 from auditor.subjects.views.clusters import clusters
 from auditor.subjects.views.partition import NOISE, partition
 from auditor.subjects.views.rounding import rounded
-from auditor.subjects.ways import rows_as_dicts
+from auditor.subjects.ways import as_taken_by, rows_as_dicts
 
 _WHOLE, _ANY = object(), object()  # the kinds of arguments: a whole number, any literal
 
@@ -75,6 +75,9 @@ _VIEWS: dict[str, _Named] = {
     "clusters": _plain(clusters, keeps_size=False),
 }
 NAMES = tuple(_VIEWS)
+# What a fit notes of the data that it was given: no more than their shape and names, and how they are compared.
+_OF_INPUT = frozenset({"n_features_in_", "feature_names_in_", "n_samples_fit_"})
+_OF_INPUT |= {"effective_metric_", "effective_metric_params_"}
 _LEAST = {"top": 1, "round": 0}
 
 
@@ -261,7 +264,7 @@ def _predict(output: Any, probe: Any) -> Any:
         return [output.predict_one(row) for row in rows_as_dicts(probe)]
     if not hasattr(output, "predict"):
         raise NotComparable(f"the output, {type(output).__name__}, has no predict: choose another view")
-    return output.predict(probe)
+    return output.predict(as_taken_by(output, probe))
 
 
 def _transform(output: Any, probe: Any) -> Any:
@@ -269,7 +272,7 @@ def _transform(output: Any, probe: Any) -> Any:
         return [output.transform_one(row) for row in rows_as_dicts(probe)]
     if not hasattr(output, "transform"):
         raise NotComparable(f"the output, {type(output).__name__}, has no transform: choose another view")
-    return output.transform(probe)
+    return output.transform(as_taken_by(output, probe))
 
 
 def fitted_attributes(fitted: Any) -> dict[str, Any]:
@@ -277,10 +280,10 @@ def fitted_attributes(fitted: Any) -> dict[str, Any]:
     names = [name for name in sorted(vars(fitted)) if name.endswith("_") and not name.startswith("_")]
     support = {"get_support()": fitted.get_support()} if hasattr(fitted, "get_support") else {}
     found = {name: getattr(fitted, name) for name in names} | support
-    if not found:
+    if not found.keys() - _OF_INPUT:
         other = "transform, which looks at" if hasattr(fitted, "transform") else "attr(name), or module:fn for"
         raise NotComparable(
-            f"the output, {type(fitted).__name__}, has no attribute whose name ends in an underscore, so that nothing "
-            f"of it would be compared: choose another view, such as {other} what it does"
+            f"the output, {type(fitted).__name__}, keeps nothing that it has learnt in an attribute whose name ends in "
+            f"an underscore, so that nothing of it would be compared: choose another view, such as {other} what it does"
         )
     return found
