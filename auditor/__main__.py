@@ -12,14 +12,25 @@ def main() -> None:
         import signal
 
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        sys.exit(_run())  # nobody's code runs, and so nobody has to watch it
-    from auditor.process.parent import run_watched
+        sys.exit(_run())
+    _open_standard_descriptors()
+    from auditor.cli.interrupts import listen
 
-    sys.exit(run_watched(_run))
+    listen()
+    sys.exit(_run())
+
+
+def _open_standard_descriptors() -> None:
+    """Open standard descriptors that are closed: each would become the next file that is opened, a ledger say."""
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
 
 
 def _hide_working_folder() -> None:
-    """Take the working folder off the path: `lookup.search_here` puts it back once somebody's code has to run.
+    """Take the working folder off the path: only hosts, which run somebody's code, look there.
 
     `python -m` and empty entries of PYTHONPATH put it before the standard library. What comes after the library is
     installed and stays; and so does the folder that auditor itself is in, but as the last one.
@@ -38,7 +49,7 @@ def _hide_working_folder() -> None:
 
 def _run() -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # runs compute in one thread: no others that wait for work
-    from auditor.cli.command_line import run  # in the child: the parent stays small
+    from auditor.cli.command_line import run
 
     return run()
 

@@ -48,6 +48,9 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     seed: int = 0  # from which all randomness is derived
     path: tuple[str, ...] = ()  # which child of the seed's key the trials' keys are derived from
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return case_from, (self.to_json(),)  # a field at its default is left out, in every process alike
+
     def key(self) -> str:
         """Return a digest of all fields: two cases with one key have the same trials."""
         return blake2b(dumps(self.to_json(), sort_keys=True).encode(), digest_size=16).hexdigest()
@@ -55,7 +58,9 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     def to_json(self) -> dict[str, Any]:
         """Return the fields that are not at their defaults, by their names in JSON."""
         document: dict[str, Any] = msgspec.to_builtins(self)
-        return document
+        # msgspec leaves out a text only if it is the very object of the default, which a text from elsewhere is not.
+        usual = {one.encode_name: one.default for one in msgspec.structs.fields(Case)}
+        return {name: value for name, value in document.items() if value != usual[name]}
 
     def argv(self, declared: Mapping[str, object] | None = None) -> list[str] | None:
         """Return the words after a command's name that make this case again; None where only Python can.

@@ -16,7 +16,7 @@ from auditor.bounded import is_tangled, message_of, text_of
 _OURS = (os.path.dirname(__file__) + os.sep, "<frozen importlib")
 _STANDARD = os.path.dirname(os.__file__) + os.sep
 _OF_COMMANDS = ("rich", "rich_click", "click")
-LIBRARIES = (*_OF_COMMANDS, "numpy", "scipy", "msgspec", "narwhals", "pebble", "cloudpickle", "threadpoolctl")
+LIBRARIES = (*_OF_COMMANDS, "numpy", "scipy", "msgspec", "narwhals", "cloudpickle", "threadpoolctl")
 _LONGEST = 20_000  # characters of a traceback
 
 EXIT_CODES = {"pass": 0, "fail": 1, "usage": 2, "inconclusive": 3, "error": 4, "interrupted": 130}

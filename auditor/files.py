@@ -8,8 +8,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
+import json
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 from auditor.errors import UsageError
@@ -21,6 +23,7 @@ _KINDS = {
     stat.S_IFBLK: "a device",
     stat.S_IFSOCK: "a socket",
 }
+ASIDE = ".kept-by-auditor"  # behind the name of a file that was taken away for a while
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # to write in place would cost what is there
 _LINKS = 40  # that are followed from one path
 _OPEN_ALREADY = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/")  # to write there opens nothing new
@@ -158,3 +161,18 @@ def digest_of_file(path: str) -> str | None:
             return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
     except (OSError, ValueError):
         return None
+
+
+def return_files(journal: str) -> None:
+    """Put back the files that a killed process had taken away, by what its journal says."""
+    with contextlib.suppress(OSError, ValueError):  # there is none, or it was never finished: nothing was taken away
+        with open(journal, encoding="ascii") as file:
+            paths = json.load(file)
+        return_aside(paths)
+
+
+def return_aside(paths: Iterable[str]) -> None:
+    """Put back files that were taken away."""
+    for path in paths:
+        with contextlib.suppress(OSError):  # it is where it was
+            os.replace(path + ASIDE, path)

@@ -18,9 +18,9 @@ from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from auditor.errors import AuditorError, SubjectError, UsageError, in_words, is_interrupt, suggestion
+from auditor.escape import visible
 from auditor.files import reason
-from auditor.process.escape import visible
-from auditor.process.foreign import call
+from auditor.foreign import call
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -29,6 +29,8 @@ SUBJECTS = "auditor.subjects"  # the entry-point group by which installed packag
 CHECK = ("rho", "churn", "loss", "nu", "list_size")  # the questions that the options of `check` choose from
 QUESTIONS = "auditor.questions"  # and that of questions
 PROGRAM = "exec:"  # what a target begins with that is a program and its words
+# What the path of a module has in it that was installed, and not written with the subject.
+INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}", os.path.dirname(os.__file__) + os.sep)
 SHOWN = ("theorem", "claimed", "size", "expect")  # what `list` shows of a subject
 
 _MOST_DOTS = 100  # in a module's name: Python imports what stands before each of them by recursion
@@ -57,10 +59,16 @@ def file_modules() -> dict[str, str]:
     return {name: str(path) for name, path in _files.items()}
 
 
+def know_files(files: Mapping[str, str]) -> None:
+    """Take note of modules that another process has loaded from files, for further processes."""
+    _files.update({name: Path(path) for name, path in files.items()})
+
+
 def found_by_files(files: Mapping[str, str]) -> None:
     """From now on, import these modules from their files, here and in processes that are started from here."""
-    _files.update({name: Path(path) for name, path in files.items()})
-    sys.meta_path.append(FileFinder(files))
+    if not all(name in _files for name in files):
+        know_files(files)
+        sys.meta_path.append(FileFinder(files))
 
 
 class FileFinder:
@@ -75,21 +83,6 @@ class FileFinder:
         if any(other.startswith(f"{name}.") for other in self._files):
             return ModuleSpec(name, None, is_package=True)  # pytest makes up packages too
         return None
-
-
-def search_here(*, last: bool = False) -> None:
-    """Look for modules in the working folder too: first of all, as `python -m` does, or `last`.
-
-    A command calls this when it is about to run somebody's code, and not before: see `auditor/__main__.py`.
-    """
-    try:
-        here = os.getcwd()
-    except OSError:  # it was removed
-        return
-    if last and here not in sys.path:
-        sys.path.append(here)
-    elif not last and sys.path[:1] != [here]:
-        sys.path.insert(0, here)
 
 
 def is_program(target: object) -> bool:
@@ -220,6 +213,19 @@ def offered_subjects(*, runs: bool = True) -> Mapping[str, Offered]:
                     "or uninstall one of the two packages"
                 )
     return dict(sorted(found.items()))
+
+
+def packages_without_table() -> list[str]:
+    """Return what is registered and has no table of its subjects, so that only its code tells what they declare."""
+    found = []
+    for point in registered(SUBJECTS).values():
+        try:
+            offered = {} if ":" in point.value else subjects_of_package(point.value, runs=False)
+        except UsageError:
+            offered = {}
+        if not offered or any(one.shown is None for one in offered.values()):
+            found.append(point.value)
+    return found
 
 
 def _offered(package: str, *, runs: bool) -> Mapping[str, Offered]:

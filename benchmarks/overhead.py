@@ -25,7 +25,6 @@ from auditor.engine.engine import Engine, RunOptions, Serial
 from auditor.flow.fitness import Fitness
 from auditor.flow.question import find_question, make_request
 from auditor.flow.run import Run, Silent
-from auditor.process.process_state import process_state_kept
 from auditor.randomness import from_key
 from auditor.sources.source import load_source
 from auditor.trials.cell import Cell
@@ -263,7 +262,6 @@ def begun(asked: Asked, fn: Fn, pairs: int, stack: ExitStack, engine: Engine) ->
     given = {"confidence": 0.9, **asked.options(pairs)}
     inquiry = find_question(asked.question).begin(make_request(asked.question, fn, asked.source, given))
     run = Run(inquiry, RunOptions(jobs=1 if isinstance(engine, Serial) else 2), Silent(), fitness=Timed())
-    stack.enter_context(process_state_kept())
     run.begin(stack, engine)
     return run
 

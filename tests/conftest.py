@@ -11,8 +11,6 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from multiprocessing import forkserver
-from multiprocessing.forkserver import ForkServer
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +20,7 @@ import rich.progress  # noqa: F401 - rich draws from `random` when it is first i
 from hypothesis import settings
 from support.warm import Warm
 
-from auditor.process.foreign import call
+from auditor.foreign import call
 
 gc.disable()  # until all is collected: nothing of it is garbage, and to look through it takes a quarter of that time
 settings.register_profile("ci", max_examples=20, derandomize=True, deadline=None)
@@ -81,7 +79,7 @@ def few_finishes(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def nothing_learnt() -> None:
     """For processes with surroundings of their own: a new one does not load what subjects of other tests needed."""
-    from auditor.trials.second_process import learnt
+    from auditor.host.server import learnt
 
     learnt.clear()
 
@@ -114,24 +112,6 @@ def warm() -> Iterator[Warm]:
     made = Warm()
     yield made
     made.close()
-
-
-@pytest.fixture(scope="session")
-def light_server() -> ForkServer:
-    """It ends with this process, as the one of all tests does."""
-    return ForkServer()
-
-
-@pytest.fixture
-def light_workers(light_server: ForkServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For subjects that need numpy alone: workers are forks of a server that has loaded no more.
-
-    The one of all tests has what any of them imported, and to copy that, twice a worker, takes half as long again.
-    """
-    for name in ("ensure_running", "get_inherited_fds", "connect_to_new_process", "set_forkserver_preload"):
-        monkeypatch.setattr(forkserver, name, getattr(light_server, name))
-    monkeypatch.setattr(forkserver, "_forkserver", light_server)
-    monkeypatch.setattr("auditor.engine.worker_process._HEAVY", ())
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from auditor.flow.run import carry_out, run_options_of
 from auditor.trials.trial import Bench, Trial
 
 pytestmark = [
-    pytest.mark.usefixtures("no_other_process", "light_workers"),
+    pytest.mark.usefixtures("no_other_process"),
     pytest.mark.xdist_group("everywhere"),
 ]
 SUBJECTS = Path(__file__).parent / "learners"

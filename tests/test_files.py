@@ -9,11 +9,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from auditor.cli.baseline import Baseline
 from auditor.cli.command_line import run
+from auditor.cli.commands import question
+from auditor.cli.output import deliver
 from auditor.errors import UsageError
 from auditor.files import write_bytes
 from auditor.report.formats import FORMATS
@@ -48,8 +51,14 @@ def test_no_report_is_left_in_part(
     monkeypatch.chdir(tmp_path)
     words = ["check", "first_bit", "--source", "bernoulli(0.5)", "--rho", "0.2"]
     files = [word for name in FORMATS for word in (f"--{name}", f"report.{name}")]
-    with full_disk(1):
-        assert run([*words, *files]) == 1  # the verdict stands
+
+    def deliver_to_full_disk(*given: Any, **named: Any) -> Any:
+        with full_disk(1):
+            return deliver(*given, **named)
+
+    monkeypatch.setattr(question, "deliver", deliver_to_full_disk)
+    assert run([*words, *files]) == 1  # the verdict stands
+    monkeypatch.setattr(question, "deliver", deliver)
     assert [*tmp_path.iterdir()] == []
     warned = " ".join(capsys.readouterr().err.split())
     assert all(f"cannot write --{name} report.{name}: File too large" in warned for name in FORMATS)

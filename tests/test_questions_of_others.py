@@ -19,7 +19,6 @@ import auditor
 from auditor.errors import UsageError
 from auditor.flow.question import registered_questions
 
-pytestmark = pytest.mark.usefixtures("light_workers")
 Command = Callable[..., tuple[int, str, str]]
 
 # The whole of a question: two runs on one sample, each with an r of its own, a fixed number of times, judged once.

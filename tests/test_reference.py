@@ -12,7 +12,7 @@ import rich_click as click
 
 from auditor.cli.command_line import cli
 from auditor.cli.config import OWN, common_keys
-from auditor.engine.worker_process import EndedByWatcher, Hung
+from auditor.engine.workers import EndedByWatcher, Hung
 from auditor.errors import EXIT_CODES
 from auditor.flow.question import check_table
 from auditor.flow.record import Record

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from auditor.errors import AuditorError, chain_of, in_words
+from auditor.escape import visible
 from auditor.flow.asking import audit
-from auditor.process.escape import visible
 from auditor.report.terminal import as_text
 
 if TYPE_CHECKING:

@@ -19,14 +19,13 @@ from auditor.cli.commands.plan import plan
 from auditor.cli.commands.question import make_command
 from auditor.cli.commands.replay import replay
 from auditor.cli.commands.theorems import theorems
+from auditor.cli.delivery import patient_streams
 from auditor.cli.options import refuse_empty
 from auditor.cli.output import complain, on_github, warn
 from auditor.errors import EXIT_CODES, RENAMED, BadValue, as_ours, in_words, is_interrupt
-from auditor.process.delivery import patient_streams
-from auditor.process.process_state import process_state_kept
 
 if TYPE_CHECKING:
-    from auditor.process.escape import HeldCommands
+    from auditor.escape import HeldCommands
 
 click.rich_click.TEXT_MARKUP = None
 click.rich_click.MAX_WIDTH = 100
@@ -84,10 +83,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
     A verdict stands where its report is lost; a command that only prints has failed then.
     """
-    from auditor.process.escape import HeldCommands
+    from auditor.escape import HeldCommands
 
     code = EXIT_CODES["error"]
-    with patient_streams() as (out, _), process_state_kept(modules=True):
+    with patient_streams() as (out, _):
         held = HeldCommands(sys.stderr if on_github() else None)
         try:
             code = _run(arguments, held)
@@ -109,7 +108,7 @@ def _only_prints(words: Sequence[str]) -> bool:
 
 def _run(arguments: Sequence[str] | None, held: HeldCommands) -> int:
     """Run a command; whatever it raises becomes a message and an exit code."""
-    from auditor.process.escape import brief
+    from auditor.escape import brief
 
     try:
         return int(cli.main(arguments, prog_name="auditor", standalone_mode=False, obj=held) or 0)

@@ -207,10 +207,13 @@ class TableCommand(click.RichCommand):
             formatter.write(Text())
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not any(word.partition("=")[0] in ("-h", "--help", "--help-all", "--replay") for word in args):
-            from auditor.trials.second_server import environment_of, start_server
+        words = {word.partition("=")[0] for word in args}
+        if words.isdisjoint(("-h", "--help", "--help-all")):
+            from auditor.host.server import AS_HERE, other_hash_seed, start_early, surroundings
 
-            start_server(environment_of() if self.name == "explain" else {})  # its imports overlap with ours
+            start_early(AS_HERE)  # so that its imports overlap with ours
+            if "--replay" not in words:
+                start_early(surroundings(0, 1) if self.name == "explain" else other_hash_seed())
         return super().parse_args(ctx, args)
 
 

@@ -76,7 +76,7 @@ def tell_github(records: Sequence[Record], files: Mapping[str, str], confidence:
                 file.write(b"\n" + document)
     if on_github():
         with survived("cannot annotate"):
-            from auditor.process.escape import HeldCommands
+            from auditor.escape import HeldCommands
             from auditor.report.formats.ci import annotation_lines, place_of_subject
 
             stream = sys.stderr if "-" in files.values() else sys.stdout
@@ -122,7 +122,7 @@ def plain(words: str, style: str = "", *, keep: str = "") -> Text:
     """Return words that may hold anything, as text that a console shows as it is."""
     from rich.text import Text
 
-    from auditor.process.escape import visible
+    from auditor.escape import visible
 
     return Text(visible(words, keep=keep), style=style)
 
@@ -135,7 +135,7 @@ def complain(message: str, details: str = "") -> None:
     """Print an error on standard error, below its details."""
     from rich.text import Text
 
-    from auditor.process.escape import brief
+    from auditor.escape import brief
 
     out = error_console()
     if details:

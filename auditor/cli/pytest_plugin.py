@@ -179,7 +179,7 @@ class AuditItem(pytest.Item):
         _audited.add(self.nodeid)
         _import_quietly()
         from auditor.errors import AuditorError
-        from auditor.process.escape import visible
+        from auditor.escape import visible
         from auditor.report.terminal import as_text
 
         problem: AuditorError | None = None
@@ -246,7 +246,7 @@ class AuditItem(pytest.Item):
         return {name: value for name, value in given.items() if value is not None}
 
     def _fail(self, summary: str, details: str = "", *, report: str = "") -> None:
-        from auditor.process.escape import visible, without_commands
+        from auditor.escape import visible, without_commands
 
         self._summary = visible(summary)
         words = report or without_commands(visible(f"{summary}\n{details}".rstrip(), keep="\n"))
@@ -321,7 +321,7 @@ def _logs_shown_harmless(config: pytest.Config) -> Iterator[None]:
 
 def _harmless(text: str) -> str:
     """Return a learner's text for pytest to print: nothing in it moves the cursor or is a command."""
-    from auditor.process.escape import visible, without_commands
+    from auditor.escape import visible, without_commands
 
     return without_commands(visible(text, keep="\n\t"))
 
@@ -329,7 +329,7 @@ def _harmless(text: str) -> str:
 @contextlib.contextmanager
 def _commands_held(config: pytest.Config) -> Iterator[None]:
     """With -s a learner prints past pytest; in a GitHub job, let no line of it be taken for a command."""
-    from auditor.process.escape import HeldCommands
+    from auditor.escape import HeldCommands
 
     shown = config.getoption("capture") == "no" and os.environ.get("GITHUB_ACTIONS") == "true"
     held = HeldCommands(sys.stdout if shown else None)

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from auditor.cli.output import deliver, plain, tell_github
-from auditor.cli.prints import prints_logged, stdout_kept
+from auditor.cli.output import deliver, error_console, plain, tell_github
 
 if TYPE_CHECKING:
-    from auditor.cli.prints import Log
+    from auditor.cli.running import Log
     from auditor.flow.question import Inquiry
     from auditor.flow.record import Record
     from auditor.request import Request
@@ -32,10 +31,9 @@ def settled_together(targets: Sequence[str], given: Mapping[str, Any]) -> Settle
     from auditor.subjects.subject import load_subject
 
     options = {**given, "confidence": share(confidence_of(given), len(targets))}
-    with stdout_kept():
-        claims = [load_subject(target).asks for target in targets]
-        requests = [make_request(None, one, None, asks | options) for one, asks in zip(targets, claims, strict=True)]
-        return settle(requests)
+    claims = [load_subject(target).asks for target in targets]
+    requests = [make_request(None, one, None, asks | options) for one, asks in zip(targets, claims, strict=True)]
+    return settle(requests)
 
 
 def confidence_of(given: Mapping[str, Any]) -> float:
@@ -48,38 +46,38 @@ def confidence_of(given: Mapping[str, Any]) -> float:
     return float(confidence)
 
 
-def audit_in_turn(
-    settled: Settled, *, exitfirst: bool = False, seconds: float | None = None
-) -> tuple[list[Record], Log]:
+def audit_in_turn(settled: Settled, log: Log, *, exitfirst: bool = False, seconds: float | None = None) -> list[Record]:
     """Audit in turn with a bar over all; an interrupt ends with what was finished."""
     from auditor.questions.several import audit_all
     from auditor.report.progress import WatchingSeveral
 
     records: list[Record] = []
-    with prints_logged() as (log, ours), WatchingSeveral(ours, len(settled)) as watch:
+    with WatchingSeveral(error_console(), len(settled)) as watch:
         for record in audit_all(settled, watch.audit, log.file, seconds=seconds):
             records.append(record)
             if record.decided_by == "interrupt" or (exitfirst and not record.is_as_expected):
                 break
-    return records, log
+    return records
 
 
-def answered_together(
-    settled: Settled,
+def report_together(
+    records: Sequence[Record],
+    log: Log,
+    of: int,
     files: Mapping[str, str],
     confidence: float,
     *,
-    exitfirst: bool = False,
     verbose: bool = False,
-    seconds: float | None = None,
     ended: Callable[[Sequence[Record]], Iterable[str]] = lambda _: (),
 ) -> int:
-    """Audit and report; return the exit code. `ended` is called with the records last, and its lines are printed."""
+    """Report the audits that were made, out of so many, and return the exit code.
+
+    `ended` is called with the records last, and its lines are printed.
+    """
     from auditor.flow.record import exit_code_of
     from auditor.report.several import show_summary
 
-    records, log = audit_in_turn(settled, exitfirst=exitfirst, seconds=seconds)
-    draw = partial(show_summary, records, confidence, len(settled), verbose=verbose)
+    draw = partial(show_summary, records, confidence, of, verbose=verbose)
     out = deliver(records, files, draw, confidence=confidence, single=False)
     log.tell(out)
     for line in ended(records):

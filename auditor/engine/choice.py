@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 from auditor.engine.engine import Engine, RunOptions, Serial, SerialThenWorkers, cores
 from auditor.errors import UsageError
-from auditor.trials.second_server import entrust_folder
+from auditor.host.boundary import connection
 from auditor.trials.trial import Bench
 
 
 def make_engine(least: int, budget: int, how: RunOptions, notice: Callable[[str], None]) -> Engine:
     """`least` is the trials that a spotless subject takes, `budget` the most that there are."""
-    from auditor.engine.workers import Workers
+    from auditor.engine.workers import Growing, Workers
 
     if how.cluster is not None or how.executor is not None:
         from auditor.engine.cluster import Cluster, is_of_dask
@@ -23,8 +23,10 @@ def make_engine(least: int, budget: int, how: RunOptions, notice: Callable[[str]
         made = OnExecutor(how, how.executor)
         made.greet()
         return made
+    if found := connection():
+        workers = Workers(how, how.jobs or 1, first=found.host())
+        return workers if how.jobs else Growing(workers, least, budget, notice)
     if how.isolates:
-        entrust_folder(make=True)
         return Workers(how, how.jobs or cores())
     if how.jobs == 1:
         return Serial()
@@ -35,7 +37,6 @@ def make_engine(least: int, budget: int, how: RunOptions, notice: Callable[[str]
             workers.pack(bench)
         except UsageError:
             return None  # it goes on as it began
-        entrust_folder(make=True)
         return workers
 
     return SerialThenWorkers(least, budget, crowd, notice)

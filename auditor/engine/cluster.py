@@ -10,7 +10,10 @@ workers are threads of this process, and talk within it.
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from contextlib import suppress
@@ -22,10 +25,9 @@ from msgspec.structs import replace
 
 from auditor.engine.engine import TOO_MANY, RunOptions, cores, most_jobs
 from auditor.engine.executor import OnExecutor, check_greetings, dismiss, greeting_there, greeting_token
-from auditor.engine.inside_worker import Luggage
-from auditor.engine.worker_process import pack, uninterrupted
+from auditor.engine.workers import PackedBench, packed_bench, uninterrupted
 from auditor.errors import BadValue, SubjectError, UsageError
-from auditor.trials.second_server import entrust_folder
+from auditor.host.server import entrust, server
 from auditor.trials.trial import Bench
 
 _CONNECT = 20.0  # seconds to find a scheduler, and a worker of it
@@ -69,12 +71,12 @@ class Cluster(OnExecutor):
     def words(self) -> str:
         return f"on the Dask cluster {self._spec}, one BLAS thread each"
 
-    def _luggage_of(self, bench: Bench) -> Any:
-        packed = pack(bench, self._how, far=self._own is None)
-        return self._client.submit(luggage_of, packed, pure=False)
+    def _packed_bench(self, bench: Bench) -> Any:
+        packed = packed_bench(bench, far=self._own is None)
+        return self._client.submit(bench_there, packed, pure=False)
 
     def _sent(self, whole: bool) -> Any:
-        return self._luggage  # Dask sends it to each worker once
+        return self._bench  # Dask sends it to each worker once
 
     def _forget(self) -> None:
         """The worker processes that run what nobody waits for end too."""
@@ -136,9 +138,9 @@ def is_of_dask(executor: Executor) -> bool:
     return module is not None and isinstance(executor, module.ClientExecutor)
 
 
-def luggage_of(luggage: Luggage) -> Luggage:
-    """A task whose result is the bench: unlike scattered data Dask makes it again if the worker that had it is lost."""
-    return luggage
+def bench_there(bench: PackedBench) -> PackedBench:
+    """Return the bench: unlike scattered data, Dask makes a result again if the worker that had it is lost."""
+    return bench
 
 
 def _connect(spec: str) -> tuple[Any, Any]:
@@ -218,7 +220,11 @@ def _start(workers: int) -> Any:
     options = {"nthreads": 1, "memory_limit": None, "protocol": "inproc://"}
     _hush()
     # A scheduler has no option for the place of its scratch space, and removes less of it than it makes.
-    with dask.config.set({"temporary-directory": entrust_folder(make=True)}):
+    scratch = tempfile.mkdtemp(prefix="auditor-")
+    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    server()  # which removes the folder if this process is killed
+    entrust(scratch)
+    with dask.config.set({"temporary-directory": scratch}):
         return SpecCluster(  # type: ignore[no-untyped-call]
             scheduler={"cls": QuietScheduler, "options": {"protocol": "inproc://", "dashboard": False}},
             workers={number: {"cls": QuietThread, "options": options} for number in range(workers)},

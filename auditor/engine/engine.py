@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from operator import length_hint
 from time import perf_counter
 from typing import Any, Protocol
@@ -20,7 +20,8 @@ from typing import Any, Protocol
 import msgspec
 
 from auditor.errors import AuditorError, BadValue, UsageError, check_count, suggestion
-from auditor.process.limits import LONGEST, read_duration, read_memory
+from auditor.host.limits import LONGEST, read_duration, read_memory
+from auditor.trials.blocks import Done
 from auditor.trials.preflight import Look, look
 from auditor.trials.trial import Bench, Trial
 
@@ -170,28 +171,6 @@ class Serial:
 
 
 def keep_nothing(trials: Sequence[Trial]) -> None: ...
-
-
-class Fall(msgspec.Struct, frozen=True):
-    """A run that gave no output: which it was, and how many its process had begun before it."""
-
-    index: int
-    failure: AuditorError
-    which: int = 0
-    before: int = 0
-
-    def is_of_the_pair(self, fell: Mapping[int, Mapping[int, str]]) -> bool:
-        """Whether nothing went before it but runs of its own pair, those that `fell` has left out."""
-        known = fell.get(self.index, {})
-        return self.before == sum(which not in known for which in range(self.which))
-
-
-class Done(msgspec.Struct, frozen=True):
-    """A block that was run: its trials up to the first failure, if there is one."""
-
-    trials: Sequence[Trial]
-    seconds: float
-    fall: Fall | None = None
 
 
 class Crew(Protocol):

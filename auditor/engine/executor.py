@@ -9,14 +9,13 @@ The first half of this module runs where the audit is, the second half in the ex
 
 from __future__ import annotations
 
-import multiprocessing
+import atexit
 import os
 import threading
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
-from multiprocessing.util import Finalize
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -24,13 +23,11 @@ from typing import Any
 from msgspec.structs import replace
 
 import auditor
-from auditor.engine.engine import NO_THREADS, BlockPace, Done, Keep, RunOptions, cores, in_order
-from auditor.engine.inside_worker import Luggage
-from auditor.engine.worker_process import at_home, forget_forked_server, pack, uninterrupted
-from auditor.engine.workers import Workers
+from auditor.engine.engine import NO_THREADS, BlockPace, Keep, RunOptions, cores, in_order
+from auditor.engine.workers import PackedBench, Workers, packed_bench, uninterrupted
 from auditor.errors import AuditorError, SubjectError, UsageError
+from auditor.trials.blocks import Done
 from auditor.trials.preflight import Look
-from auditor.trials.second_server import entrust_folder
 from auditor.trials.trial import Bench, Trial
 
 BLOCKS_A_SECOND = 50  # of all together: a Dask scheduler does three to six times as many (benchmarks/cluster.py)
@@ -51,7 +48,7 @@ class OnExecutor:
         self._under_way: dict[Future[Any], range] = {}
         self._audit = os.urandom(8).hex()  # tells its worker processes from those of another audit
         self._packed: dict[tuple[int, ...], tuple[Bench, Any, BlockPace]] = {}  # with the benches: no id is used again
-        self._luggage: Any = None  # what is being run
+        self._bench: Any = None  # what is being run
         self._flags = (False, True)  # what the preflight said since: copies, judges
 
     @property
@@ -84,15 +81,15 @@ class OnExecutor:
     def _pack(self, bench: Bench) -> None:
         self._flags = (bench.copies, bench.judges)
         if bench.identity not in self._packed:
-            self._packed[bench.identity] = bench, self._luggage_of(bench), BlockPace()
-        self._luggage = self._packed[bench.identity][1]
+            self._packed[bench.identity] = bench, self._packed_bench(bench), BlockPace()
+        self._bench = self._packed[bench.identity][1]
 
-    def _luggage_of(self, bench: Bench) -> Any:
-        return pack(bench, self._how, far=True)
+    def _packed_bench(self, bench: Bench) -> Any:
+        return packed_bench(bench, far=True)
 
     def _sent(self, whole: bool) -> Any:
         """Return what goes with a task: the bench itself only where a process has asked for it."""
-        return self._luggage if whole else replace(self._luggage, bench=b"")
+        return self._bench if whole else replace(self._bench, sent=self._bench.sent._replace(packed=None))
 
     def look(self, bench: Bench, timed: Callable[[float], None]) -> Look:
         self._pack(bench)
@@ -187,37 +184,37 @@ class _Runner:
 
     def __init__(self, how: RunOptions) -> None:
         self.workers = Workers(how, 1)
-        self.benches: dict[str, Luggage] = {}  # those that were sent
+        self.benches: dict[str, PackedBench] = {}  # those that were sent
         self.begun = 0  # tasks
         self.timer: threading.Timer | None = None
 
-    def take(self, luggage: Luggage) -> bool:
+    def take(self, bench: PackedBench) -> bool:
         """Make ready to run a bench; False if it was never sent."""
-        if luggage.bench:
-            self.benches[luggage.key] = luggage
-        if luggage.key not in self.benches:
+        if bench.sent.packed is not None:
+            self.benches[bench.sent.key] = bench
+        if bench.sent.key not in self.benches:
             return False
-        luggage = self.benches[luggage.key]
-        self.workers.luggage = luggage if luggage.path else at_home(luggage)
+        self.workers.bench = self.benches[bench.sent.key]
         return True
 
 
 _Place = tuple[str, int, int]  # audit, process (which a fork has another of), thread
 _runners: dict[_Place, _Runner] = {}
 _lock = threading.Lock()
-_ready: set[int] = set()  # this process, once it may have children
 _tokens: set[str] = set()  # of greetings that this process has sent
 
 
-def block_there(audit: str, how: RunOptions, luggage: Luggage, block: range, copies: bool, judges: bool) -> Done | None:
+def block_there(
+    audit: str, how: RunOptions, bench: PackedBench, block: range, copies: bool, judges: bool
+) -> Done | None:
     """Run a block; None if the bench is still to be sent."""
     with _runner(audit, how) as runner:
-        return runner.workers.run(block, copies, judges) if runner.take(luggage) else None
+        return runner.workers.run(block, copies, judges) if runner.take(bench) else None
 
 
-def look_there(audit: str, how: RunOptions, luggage: Luggage) -> Look | AuditorError:
+def look_there(audit: str, how: RunOptions, bench: PackedBench) -> Look | AuditorError:
     with _runner(audit, how) as runner:
-        runner.take(luggage)
+        runner.take(bench)
         try:
             return runner.workers.look_inside()
         except AuditorError as error:
@@ -230,7 +227,6 @@ def _runner(audit: str, how: RunOptions) -> Iterator[_Runner]:
     place = audit, os.getpid(), threading.get_ident()
     with _lock:
         if place not in _runners:
-            _allow_children()
             _end([other for other in _runners if other[0] != audit and other[1:] == place[1:]])  # of an audit before
             _runners[place] = _Runner(how)
         runner = _runners[place]
@@ -251,20 +247,7 @@ def _end_if_idle(place: _Place, begun: int) -> None:
             _end([place])
 
 
-def _allow_children() -> None:
-    """Let this process start workers, and clean up after them."""
-    if os.getpid() in _ready:
-        return
-    _ready.add(os.getpid())
-    process: Any = multiprocessing.current_process()
-    process._config["daemon"] = False  # Dask's are, and may start nobody, lest nobody end them; ours end with us
-    if multiprocessing.parent_process() is not None:
-        process._config.pop("tempdir", None)  # the parent's folder for sockets, which is not ours to remove
-        entrust_folder(make=True)
-    forget_forked_server()
-    Finalize(None, _end_all, exitpriority=100)  # before multiprocessing waits for its children
-
-
+@atexit.register
 def _end_all() -> None:
     with _lock:
         _end([place for place in _runners if place[1] == os.getpid()])

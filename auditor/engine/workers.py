@@ -1,9 +1,8 @@
 """Worker processes: a fault in a run ends that worker, and nothing else.
 
-Each worker is a pool of one with pipes of its own: pebble's workers share one pipe and its locks, and one that is
-killed at the wrong moment would take the others with it. A worker that dies is replaced; what it had under way is run
-again up to the run that ended it, and that run is named. Where the worker did not say which run it was, its
-block is cut in two until the pair is known.
+A worker is a host (`auditor.host`). One that dies is replaced; what it had under way is run again up to the run that
+ended it, and that run is named. Where the worker did not say which run it was, its block is cut in two until the pair
+is known.
 
 Whether a run fails must not depend on what its process ran before, which depends on how many workers there are. So
 a run that fails after others is tried again in a fresh worker: first its pair with nothing before it, and if it fails
@@ -12,38 +11,142 @@ there after the pair's other run, then the run alone. Only what fails alone has 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
-from contextlib import suppress
-from queue import Empty, SimpleQueue
-from time import perf_counter
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import blake2b
+from time import monotonic, perf_counter
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
-from auditor.engine.engine import BlockPace, Done, Fall, Keep, RunOptions, in_order, keep_nothing
-from auditor.engine.inside_worker import DRAWING, LOADING, Luggage, look_here, run_alone, run_block
-from auditor.engine.worker_process import Death, EndedByWatcher, Hung, Worker, WorkerTask, context, pack, uninterrupted
-from auditor.errors import AuditorError, SubjectError
+from auditor.engine.engine import BlockPace, Keep, RunOptions, cores, in_order, keep_nothing
+from auditor.errors import AuditorError, Stopping, SubjectError, UsageError
+from auditor.host.boundary import pack, packed_far, read_answer, request_bytes
+from auditor.host.limits import memory_of
+from auditor.host.reaping import exit_words
+from auditor.host.server import Host, HostGone, Place, here, server, wait_for
+from auditor.host.slot import DRAWING, IDLE, LOADING, Reading
+from auditor.lookup import file_modules
+from auditor.trials.blocks import Done, Fall, Fell, Sent, look_here, run_alone, run_block
 from auditor.trials.preflight import PAIRS, Look, together
 from auditor.trials.trial import Bench, RunFailed, Trial
 
 _LOOK = 0.05  # seconds between two looks at the clocks of runs
 _STARTS = 3  # workers in turn that may die before they have run anything
+_GRACE = 0.3  # seconds for a block that nobody waits for: longer than blocks usually take
+_SILENCE = 10.0  # seconds after which a worker that is done should have been heard
+
+
+class EndedByWatcher(RunFailed):
+    """A watcher ended the run, by a clock or for memory that no limit of the system counts, which depends on what else
+    the machine does; or the source ended the process that drew. None of these is bottom."""
+
+
+class Hung(EndedByWatcher):
+    """A run took longer than it may."""
+
+    kind = "hung"
+
+
+class WorkerTask(msgspec.Struct, frozen=True):
+    """A block for a worker; `then` is what comes after its last pair, known from a worker that died there."""
+
+    block: range
+    fell: Fell
+    then: Fall | None = None
+    fresh: bool = False  # one pair, for a worker that has run nothing
+    alone: Fall | None = None  # its second run without its first, to see whether that fails too
+
+
+class Death(msgspec.Struct, frozen=True):
+    """How a worker ended: what its slot said last, its exit code if known, and whether its run was over a limit."""
+
+    reading: Reading
+    code: int | None
+    overdue: bool = False
+    outgrown: bool = False
+
+    def __str__(self) -> str:
+        if self.code is None:
+            return "the process above it was ended"
+        words = f"exit code {self.code}" if self.code >= 0 else exit_words(self.code)
+        return words + (", perhaps for want of memory" if self.code == -signal.SIGKILL else "")
+
+
+class PackedBench(msgspec.Struct, frozen=True):
+    """A bench that is ready to be sent."""
+
+    sent: Sent
+    source: str  # its name
+    bottoms: bool  # whether a run that fails gives an output
+
+
+class Worker:
+    """A host with the tasks that it was given, which it does in their order."""
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+        self.tasks: deque[Any] = deque()
+        self._has: set[str] = set()  # the benches that it was sent
+        self._given = 0.0  # when it got its last task
+        self._over: Death | None = None  # why it is being killed
+
+    def give(self, task: Any, bench: PackedBench, call: Callable[..., Any], *args: Any) -> bool:
+        """Give it a task, call(bench, *args); False if it has died with nothing to do."""
+        if self.host.gone() and not self.tasks:
+            return False
+        sent = bench.sent if bench.sent.key not in self._has else bench.sent._replace(packed=None)
+        self.host.ask(request_bytes(call, (sent, *args), {}))
+        self._has.add(bench.sent.key)
+        self.tasks.append(task)
+        self._given = monotonic()
+        return True
+
+    def answers(self) -> Iterator[tuple[Any, Any]]:
+        """Yield the tasks that were answered, in order, each once; last of all its death, if it has died."""
+        while self.tasks:
+            try:
+                found = self.host.answer()
+            except HostGone as gone:
+                death = self._over or Death(self.host.slot.read(), gone.code)
+                yield None, replace(death, code=gone.code)
+                return
+            if found is None:
+                return
+            yield self.tasks.popleft(), read_answer(found)
+
+    def check(self, timeout: float | None, memory: int | None) -> None:
+        """Kill it if its run is over time or holds too much, or if it is done and was not heard."""
+        if not self.tasks or self._over:
+            return
+        reading = self.host.slot.read()
+        age = monotonic() - reading.since
+        overdue = reading.run is not None and timeout is not None and age > timeout
+        # Its answer went elsewhere, say into a file of the subject's.
+        silent = reading.state == IDLE and min(age, monotonic() - self._given) > _SILENCE
+        outgrown = reading.run is not None and memory is not None and memory_of(reading.pid) > memory
+        if (overdue or silent or outgrown) and reading == self.host.slot.read():
+            self._over = Death(reading, None, overdue, outgrown)
+            self.host.kill()
 
 
 class Workers:
-    """An engine of `jobs` worker processes."""
+    """An engine of `jobs` worker processes; `first` is a host that is there already, and that it may use."""
 
     block_seconds = 0.2
-    luggage: Luggage  # what is being run; it was packed here, or elsewhere
+    bench: PackedBench  # what is being run; it was packed here, or elsewhere
 
-    def __init__(self, how: RunOptions, jobs: int) -> None:
+    def __init__(self, how: RunOptions, jobs: int, *, first: Host | None = None, place: Place | None = None) -> None:
         self._how, self.hands = how, jobs
-        self._workers: list[Worker] = []
-        self._left: list[Worker] = []
-        self._answers: SimpleQueue[None] = SimpleQueue()
+        self._workers: list[Worker] = [] if first is None else [Worker(first)]
+        self._given = first
+        self._place = place
         self._packed: dict[
-            tuple[int, ...], tuple[Bench, Luggage, BlockPace]
+            tuple[int, ...], tuple[Bench, PackedBench, BlockPace]
         ] = {}  # with the benches: no id is used again
         self._flags = (False, True)  # what the preflight said since: copies, judges
         self._stillborn = 0
@@ -57,8 +160,8 @@ class Workers:
     def pack(self, bench: Bench) -> None:
         """Make the bench ready to be sent; UsageError where it cannot be."""
         if bench.identity not in self._packed:
-            self._packed[bench.identity] = bench, pack(bench, self._how), BlockPace()
-        self.luggage = self._packed[bench.identity][1]
+            self._packed[bench.identity] = bench, packed_bench(bench), BlockPace()
+        self.bench = self._packed[bench.identity][1]
         self._flags = (bench.copies, bench.judges)
 
     def look(self, bench: Bench, timed: Callable[[float], None]) -> Look:
@@ -70,7 +173,7 @@ class Workers:
     def look_inside(self) -> Look:
         """The preflight's runs in a worker; each pair in one of its own where a run may fail for what went before."""
         everything = frozenset(range(PAIRS))
-        found = self._look(frozenset())
+        found = self._look(frozenset(), fresh=False)
         if isinstance(found, Look):
             return found
         if found.before == 0 and not self._is_bottom(found):
@@ -81,9 +184,10 @@ class Workers:
                 raise fall.failure
         return together(look for look in looks if isinstance(look, Look))
 
-    def _look(self, skip: frozenset[int]) -> Look | Fall:
-        """What a fresh worker sees, or the run that it fell over."""
-        self._hand(self._hire(), None, look_here, skip)
+    def _look(self, skip: frozenset[int], *, fresh: bool = True) -> Look | Fall:
+        """Return what a worker sees, or the run that it fell over."""
+        idle = next((worker for worker in self._workers if not worker.tasks and not worker.host.gone()), None)
+        self._hand(self._new_worker() if fresh or idle is None else idle, None, look_here, skip)
         worker, _, found = next(iter(self._events()))
         if isinstance(found, Look):
             return found
@@ -98,8 +202,16 @@ class Workers:
         try:
             yield from in_order(self, wanted, keep, self._packed[bench.identity][2])
         finally:
+            self._let_finish()
             for worker in [worker for worker in self._workers if worker.tasks]:
                 self._dismiss(worker)  # nobody waits for what it does; the others stay for more
+
+    def _let_finish(self) -> None:
+        """Wait a moment for the host that was there before: whoever has it will ask it more."""
+        end = monotonic() + _GRACE
+        for worker in [worker for worker in self._workers if worker.host is self._given]:
+            while worker.tasks and monotonic() < end and not any(death is None for death, _ in worker.answers()):
+                wait_for([worker.host], end - monotonic())
 
     def run(self, block: range, copies: bool, judges: bool) -> Done:
         """One block, whole, for those who wait for it."""
@@ -122,7 +234,9 @@ class Workers:
         found: list[Done] = []
         while not found:
             for worker, task, answer in self._events():
-                found += self._bury(worker, answer) if isinstance(answer, Death) else self._heard(worker, task, answer)
+                found += (
+                    self._replace(worker, answer) if isinstance(answer, Death) else self._heard(worker, task, answer)
+                )
         return found
 
     def _heard(self, worker: Worker, task: WorkerTask, done: Done) -> list[Done]:
@@ -143,35 +257,34 @@ class Workers:
     def close(self) -> None:
         with uninterrupted():
             self._closed = True
-            leaving, self._workers = self._workers, []
-            for worker in leaving:
-                worker.stop()
-            for worker in (*leaving, *self._left):
-                worker.join()
-            self._left.clear()
+            for worker in self._workers:
+                if worker.host is not self._given:
+                    worker.host.close()
+            self._workers.clear()
 
-    def _hire(self) -> Worker:
+    def _new_worker(self) -> Worker:
+        """Start a worker, in the place of one that has nothing to do if there are enough."""
         if len(self._workers) >= self.hands and (idle := [worker for worker in self._workers if not worker.tasks]):
             self._dismiss(idle[0])
         with uninterrupted():
-            self._workers.append(Worker(context(), self.luggage, self._answers))
+            place = self._place or here(log=self._how.log, memory=self._how.memory)
+            self._workers.append(Worker(Host(server(), place)))
         return self._workers[-1]
 
     def _dismiss(self, worker: Worker) -> list[WorkerTask]:
-        """At once, if it is still there; what it had to do. Its end is waited for when all end."""
+        """End a worker at once, if it is still there, and return what it had to do."""
         with uninterrupted():
             if worker in self._workers:
                 self._workers.remove(worker)
-                worker.stop()
-                self._left.append(worker)
-            tasks = [task for task, _ in worker.tasks]
+                worker.host.close()
+            tasks = [*worker.tasks]
             worker.tasks.clear()
         return tasks
 
     def _give(self, task: WorkerTask) -> None:
         worker = min(self._workers, key=lambda worker: len(worker.tasks), default=None)
         if task.fresh or worker is None or (worker.tasks and len(self._workers) < self.hands):
-            worker = self._hire()
+            worker = self._new_worker()
         if task.alone is not None:
             self._hand(worker, task, run_alone, task.alone.index, task.alone.which, self._flags[0])
         else:
@@ -180,28 +293,27 @@ class Workers:
     def _hand(self, worker: Worker, task: WorkerTask | None, call: Callable[..., Any], *args: Any) -> None:
         """To this worker, or to a new one if it has died: what it had under way is still to be asked for."""
         for _ in range(_STARTS):
-            if worker.give(task, self.luggage, call, *args):
+            if worker.give(task, self.bench, call, *args):
                 return
             if not worker.tasks:
                 self._dismiss(worker)
-            worker = self._hire()
-        raise SubjectError(f"no worker process for {self.luggage.name} can be started")
+            worker = self._new_worker()
+        raise SubjectError(f"no worker process for {self.bench.sent.name} can be started")
 
     def _events(self) -> list[tuple[Worker, Any, Any]]:
-        """What has come of tasks: (worker, task, answer or Death); waits for the first."""
+        """Return what has come of tasks, (worker, task, answer or Death); wait for the first."""
         events: list[tuple[Worker, Any, Any]] = []
         while not events:
             if self._closed:
                 raise SubjectError("the audit was ended from elsewhere")
-            with suppress(Empty):
-                self._answers.get(timeout=_LOOK)
             for worker in self._workers:
                 events += ((worker, task, answer) for task, answer in worker.answers())
-                if death := worker.check(self._how.timeout, self._how.memory):
-                    events.append((worker, None, death))
+                worker.check(self._how.timeout, self._how.memory)
+            if not events:
+                wait_for([worker.host for worker in self._workers if worker.tasks], _LOOK)
         return events
 
-    def _bury(self, worker: Worker, death: Death) -> list[Done]:
+    def _replace(self, worker: Worker, death: Death) -> list[Done]:
         """Replace a dead worker; what it had under way goes to others, but for the run that ended it."""
         tasks = self._dismiss(worker)
         found = self._again(tasks[0], death) if tasks else []
@@ -250,7 +362,7 @@ class Workers:
             f"gave no output where the pair's first run had gone before it ({fall.failure}), and gives one alone: "
             "it leaves something behind. Give it room for two runs, say by a higher --memory; it came to this"
         )
-        return [Done((), 0.0, Fall(fall.index, RunFailed(self.luggage.name, fall.index, fall.which, what)))]
+        return [Done((), 0.0, Fall(fall.index, RunFailed(self.bench.sent.name, fall.index, fall.which, what)))]
 
     def _counts(self, task: WorkerTask, fall: Fall) -> list[Done]:
         """A failure that is the run's own: bottom where that is an output, and the end of the audit otherwise."""
@@ -263,7 +375,7 @@ class Workers:
 
     def _is_bottom(self, fall: Fall) -> bool:
         kind = fall.failure
-        return self.luggage.bottoms and isinstance(kind, RunFailed) and not isinstance(kind, EndedByWatcher)
+        return self.bench.bottoms and isinstance(kind, RunFailed) and not isinstance(kind, EndedByWatcher)
 
     def _up_to(self, task: WorkerTask, fall: Fall) -> list[Done]:
         """The trials before a failure are run again, for they were lost with their worker."""
@@ -285,7 +397,7 @@ class Workers:
             self._give(replace(task, block=range(middle, task.block.stop)))
         elif task.fresh:
             what = f"gave no answer and ended its process ({death})"
-            failure = RunFailed(self.luggage.name, task.block.start, None, what)
+            failure = RunFailed(self.bench.sent.name, task.block.start, None, what)
             return [Done((), 0.0, Fall(task.block.start, failure))]
         else:
             self._give(replace(task, fresh=True))
@@ -296,14 +408,13 @@ class Workers:
         return Fall(index, self._failure(death), which, death.reading.before)
 
     def _failure(self, death: Death) -> AuditorError:
-        name, run = self.luggage.name, death.reading.run
+        name, run = self.bench.sent.name, death.reading.run
         if run is None:
-            return SubjectError(
-                f"a worker process for {name} ended before it could run anything ({death}); "
-                "--jobs 1 without --timeout and --memory runs it in this process"
-            )
+            when = "before it could run anything" if death.reading.state == LOADING else "instead of giving its answer"
+            cure = "" if death.reading.state == LOADING else "; does it close descriptors that it has not opened?"
+            return SubjectError(f"a process for {name} ended {when} ({death}): it could not be audited{cure}")
         is_drawing = death.reading.state == DRAWING
-        who = f"source {self.luggage.source}" if is_drawing else name
+        who = f"source {self.bench.source}" if is_drawing else name
         if death.overdue:
             doing = "drawing" if is_drawing else "running"
             hung = Hung(who, *run, f"was still {doing} after {self._how.timeout:g} s (--timeout)")
@@ -314,3 +425,77 @@ class Workers:
                 who, *run, f"held more than {self._how.memory:,} bytes, shared ones included (--memory),"
             )
         return (EndedByWatcher if is_drawing else RunFailed)(who, *run, f"ended its process ({death})")
+
+
+class Growing:
+    """Workers that are one at first, and as many as there are cores once the first trials show that it pays."""
+
+    TRIED = 1.0  # seconds of trials that are timed
+    PAYS = 5.0  # seconds of work left that are worth the start of more workers
+
+    def __init__(self, workers: Workers, least: int, budget: int, notice: Callable[[str], None]) -> None:
+        self._workers, self._least, self._budget, self._notice = workers, least, budget, notice
+        self._done, self._seconds = 0, 0.0  # of trials so far, whichever bench they were of
+
+    @property
+    def words(self) -> str:
+        return self._workers.words
+
+    def look(self, bench: Bench, timed: Callable[[float], None]) -> Look:
+        return self._workers.look(bench, timed)
+
+    def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]:
+        def timed(trials: Sequence[Trial]) -> None:
+            keep(trials)
+            if self._workers.hands == 1:
+                self._done += len(trials)
+                self._seconds += sum(trial.seconds for trial in trials)
+                self._settle()
+
+        yield from self._workers.trials(bench, wanted, timed)
+
+    def _settle(self) -> None:
+        """Decide whether more workers pay, once some trials were timed."""
+        if self._seconds <= self.TRIED or cores() == 1:
+            return
+        seconds = self._seconds / self._done
+        left = self._least - self._done if self._done < self._least else self._budget - self._done
+        if left * seconds > self.PAYS:
+            self._workers.hands = cores()
+            self._notice(f"a trial takes {1000 * seconds:.3g} ms, so it goes on {self.words}")
+
+    def close(self) -> None:
+        self._workers.close()
+
+
+def packed_bench(bench: Bench, *, far: bool = False) -> PackedBench:
+    """Make a bench ready to be sent; `far` to hosts that do not see the files here. UsageError where it cannot be."""
+    try:
+        packed = packed_far(replace(bench, publish=None)) if far else pack(replace(bench, publish=None))
+    except Exception as error:
+        raise UsageError(
+            f"{bench.subject.name} cannot be sent to another process ({type(error).__name__}: {error}): "
+            "jobs=1 without timeout, memory, on_error and cluster runs it in this one"
+        ) from error
+    key = blake2b(packed, digest_size=16).hexdigest()
+    files = {} if far else file_modules()
+    return PackedBench(Sent(key, bench.subject.name, packed, files), bench.source.name, bench.bottoms)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Let interrupts wait until this is over, so that a second Ctrl-C leaves no process behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    pending: list[int] = []
+    kinds = (signal.SIGINT, signal.SIGTERM)
+    handlers = [signal.signal(kind, lambda number, _: pending.append(number)) for kind in kinds]
+    try:
+        yield
+    finally:
+        for kind, handler in zip(kinds, handlers, strict=True):
+            signal.signal(kind, signal.SIG_DFL if handler is None else handler)
+    if pending:
+        Stopping.is_asked = True
+        raise KeyboardInterrupt

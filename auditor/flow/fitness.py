@@ -24,7 +24,6 @@ from auditor.trials.identity import params_as_texts
 from auditor.trials.integrated import why_not
 from auditor.trials.preflight import Checked, HiddenState, ShownOutput, check_files, conclude
 from auditor.trials.second_process import SecondProcess
-from auditor.trials.second_server import entrust_folder
 from auditor.trials.trial import Bench, SubjectRaised
 
 _OWN_LABELS = ("fitted", "attr(labels_)", "attr(labels_)|partition")
@@ -64,7 +63,6 @@ class Fitness(msgspec.Struct):
             checked = self.known[kind] = _looked_at(cell, bench, engine, other, timed)
             self.first = self.first or checked
             self.runs += checked.runs
-            entrust_folder()
             self.sampled[bench.source.name, bench.size] = checked.same_samples
             findings += [Finding(name, "warning", message) for name, message in checked.warnings]
             findings += [Finding(name, "info", message) for name, message in checked.notes]

@@ -20,9 +20,10 @@ import numpy as np
 
 from auditor.case import Case
 from auditor.errors import EXIT_CODES, AuditorError, UsageError, in_words
+from auditor.escape import json_text
 from auditor.files import read_bytes
 from auditor.flow.wobbles import Wobbles
-from auditor.process.escape import json_text
+from auditor.host.boundary import in_host
 from auditor.subjects.subject import param_text
 from auditor.values import Difference as Difference
 
@@ -265,6 +266,7 @@ def exit_code_of(records: Sequence[Record]) -> int:
     return next((code for code in (4, 1, 3) if code in unmet), 0)
 
 
+@in_host
 def as_json(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return finite numbers, booleans and None as they are; everything else as the text that --param takes."""
     found = {}

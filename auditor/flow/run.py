@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from itertools import takewhile
-from json import dumps  # as it is now: a subject may replace it
+from json import dumps
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -28,9 +28,9 @@ from auditor.flow.parts import Part
 from auditor.flow.question import Answer, Inquiry, Work, find_question
 from auditor.flow.record import Cost, Example, Finding, Preflight, Record, as_json, environment, to_json
 from auditor.flow.verdict import Verdict
+from auditor.host.boundary import connection, in_host
+from auditor.host.limits import one_thread
 from auditor.lookup import importable_name
-from auditor.process.limits import one_thread
-from auditor.process.process_state import process_state_kept, put_back
 from auditor.request import Request, fields_of
 from auditor.sources.source import Source, name_of_source
 from auditor.subjects.subject import code_hash
@@ -76,13 +76,12 @@ def carry_out(
     `engine` is one that several audits share, and that stays open. --for goes by `now`.
     """
     run = Run(inquiry, options, watch or Silent(), Clock(options.for_, now))
-    with ExitStack() as stack, ExitStack() as state:
+    with ExitStack() as stack:
         stack.callback(inquiry.close)
         is_shown = False
         try:
             run.watch.planned(inquiry)  # whoever sees its words may interrupt from here on, and gets a record
             is_shown = True
-            state.enter_context(process_state_kept())
             run.begin(stack, engine)
             try:
                 run.work()
@@ -95,7 +94,6 @@ def carry_out(
             if not (is_shown or is_interrupt(raised)):
                 raise  # the fault of whoever watches
             verdict = run.ended_by(raised)
-        state.close()  # no code of the subject's runs from here on
         record = run.record(request, verdict)
         run.ledger.finish(lambda: to_json(record), is_over=record.decided_by != "interrupt" and not run.stopped)
         if run.ledger.trouble:
@@ -104,7 +102,8 @@ def carry_out(
     return record
 
 
-def replayed(request: Request, index: int, cell: int | None = None) -> Iterator[Part]:
+@in_host
+def replayed(request: Request, index: int, cell: int | None = None) -> list[Part]:
     """Run one trial again, by its number and that of its cell, and show it: the same samples, the same r."""
     if index < 0:
         raise BadValue("replay", index, "must be the number of a pair, 0 or more")
@@ -117,7 +116,7 @@ def replayed(request: Request, index: int, cell: int | None = None) -> Iterator[
     if not 0 <= (cell or 0) < len(cells):
         raise UsageError(f"--cell {cell} must be from 0 to {len(cells) - 1}: which source or input is meant?")
     with one_thread(), closing(inquiry):
-        yield from question.again(replace(make_bench(cells[cell or 0]), copies=True), index)
+        return [*question.again(replace(make_bench(cells[cell or 0]), copies=True), index)]
 
 
 class Watcher(Protocol):
@@ -240,7 +239,8 @@ class Run(msgspec.Struct):
         stack.enter_context(one_thread())  # a run may have loaded another library
 
     def _bench(self, cell: int) -> Bench:
-        bench = make_bench(self.inquiry.cells[cell], apart=self.options.isolates)
+        apart = self.options.isolates or connection() is not None
+        bench = make_bench(self.inquiry.cells[cell], apart=apart)
         return replace(bench, bottoms=self.options.on_error == "bottom")
 
     def _look(self, cell: int, bench: Bench, other: SecondProcess | None = None) -> None:
@@ -261,12 +261,9 @@ class Run(msgspec.Struct):
             if work.cell not in self.benches and not self._is_late():
                 self._look(work.cell, self._bench(work.cell))
 
-        try:
-            while not self.stopped and (work := self.inquiry.next()):
-                for one in [one for one in work if self._try(prepare, one)]:
-                    self._try(self._run_trials, one)
-        finally:
-            put_back()  # no code of the subject's runs from here on
+        while not self.stopped and (work := self.inquiry.next()):
+            for one in [one for one in work if self._try(prepare, one)]:
+                self._try(self._run_trials, one)
 
     def _is_late(self) -> bool:
         """True if the clock allows nothing more to begin."""

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 
 from auditor.errors import UsageError
+from auditor.escape import shortened, visible
 from auditor.flow.record import Record, to_json
-from auditor.process.escape import shortened, visible
 from auditor.report.page.records import page_of
 
 _LONGEST, _NAME = 500, 200  # characters of a text and of a name that every store takes

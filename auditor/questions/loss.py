@@ -22,8 +22,9 @@ from auditor.errors import SubjectError, UnknownTruth, UsageError, is_interrupt
 from auditor.flow.plan import check_share
 from auditor.flow.question import Answer, Inquiry
 from auditor.flow.wobbles import WATCHED
+from auditor.foreign import call
+from auditor.host.boundary import in_host
 from auditor.lookup import find_object, importable_name
-from auditor.process.foreign import call
 from auditor.questions.cells import CellQuestion
 from auditor.questions.one_pair import show_pair
 from auditor.questions.pairs import PairsInquiry, PairsOptions, make_pairs_plan
@@ -191,6 +192,7 @@ def _check_resample(resample: str | None) -> None:
         )
 
 
+@in_host
 def load_loss(loss: Any, delta: float) -> Loss:
     """Return a loss from its name module:fn, or from its function."""
     fn = find_object(loss) if isinstance(loss, str) else loss

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from auditor.errors import BadValue
 from auditor.flow.parts import Listing, Part, Table, Words
 from auditor.flow.question import find_question, make_request
-from auditor.process.limits import one_thread
+from auditor.host.limits import one_thread
 from auditor.sources.source import as_sources
 from auditor.trials.cell import make_bench
 from auditor.trials.trial import Bench

@@ -16,12 +16,14 @@ from auditor.flow.plan import error_probability
 from auditor.flow.question import Inquiry, find_question
 from auditor.flow.record import Record
 from auditor.flow.run import Clock, Watcher, carry_out, run_options_of
+from auditor.host.boundary import in_host
 from auditor.lookup import declared_targets, find_module, registered_subjects
 from auditor.request import Request
 from auditor.subjects.candidates import what_it_has
 from auditor.subjects.subject import Subject, load_subject
 
 
+@in_host
 def declared_in(package: str) -> list[Subject]:
     """Return every subject that a package or module declares, in the order of its modules and names."""
     found = [load_subject(target) for target in declared_targets(package)]
@@ -31,6 +33,7 @@ def declared_in(package: str) -> list[Subject]:
     return found
 
 
+@in_host
 def with_theorem() -> list[Subject]:
     """Return every registered subject that names what was proved of it, in the order of the paper."""
     subjects = [load_subject(target) for target in registered_subjects().values()]

@@ -9,9 +9,9 @@ import msgspec
 from rich.console import RenderableType
 from rich.text import Text
 
+from auditor.escape import visible
 from auditor.flow.ledger import Past
 from auditor.flow.parts import Chart, Part, Series, Table, Words
-from auditor.process.escape import visible
 from auditor.report.columns import Column, TableRows
 from auditor.report.terminal import STYLES
 from auditor.statistics.detector import Alarm, alarms, first_alarm

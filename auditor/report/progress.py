@@ -13,9 +13,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Column
 from rich.text import Text
 
+from auditor.escape import visible
 from auditor.flow.question import Inquiry, Outlook
 from auditor.lookup import short_name
-from auditor.process.escape import visible
 from auditor.statistics.outward import exact
 from auditor.trials.preflight import PAIRS
 

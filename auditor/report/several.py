@@ -12,10 +12,10 @@ from rich.padding import Padding
 from rich.text import Text
 
 from auditor.errors import UsageError
+from auditor.escape import visible
 from auditor.flow.parts import Bar
 from auditor.flow.record import Record
 from auditor.lookup import short_name
-from auditor.process.escape import visible
 from auditor.report.columns import Column, TableRows
 from auditor.report.terminal import STYLES, show_parts
 from auditor.report.words import (

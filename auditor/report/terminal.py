@@ -13,9 +13,9 @@ from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from auditor.escape import shortened, visible, without_commands
 from auditor.flow.parts import Bar, Chart, Command, Facts, Listing, Part, Table, Words
 from auditor.flow.record import Record
-from auditor.process.escape import shortened, visible, without_commands
 from auditor.report.columns import Column, TableRows
 from auditor.report.pictures.axes import top_of
 from auditor.report.words import describe

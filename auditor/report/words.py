@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from auditor.errors import UsageError
+from auditor.escape import shortened
 from auditor.flow.parts import Bar, Chart, Command, Details, Facts, Listing, Part, Table, Words
 from auditor.flow.question import Question, find_question, registered_questions
 from auditor.flow.record import IN_PROCESS, Record
 from auditor.flow.wobbles import WATCHED, Element, Wobbles
-from auditor.process.escape import shortened
 from auditor.request import listed
 from auditor.statistics.outward import at_least, at_most, between, exact, percent
 

@@ -12,6 +12,7 @@ from numpy.random import Generator
 
 from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError, suggestion
 from auditor.files import read_bytes
+from auditor.host.boundary import in_host
 from auditor.sources.frames import columns_of, kind_of, library_of, row_names, rows_in, settled, take, without_column
 from auditor.sources.items import as_rows, keys_of
 from auditor.sources.law import LARGEST, Law, Query
@@ -104,10 +105,12 @@ class Dataset:
     def check_size(self, size: int) -> None:
         self.way.check_size(size)
 
+    @in_host
     def words(self, size: int, confidence: float) -> str:
         """Say what a rate over samples of this file tells about fresh samples, and in which direction it may err."""
         return self.way.words(size, confidence)
 
+    @in_host
     def why_series(self) -> str:
         """Say why the rows are plainly in the order of time, where samples are drawn as if they were not; else ""."""
         return (

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.random import Generator
 
 from auditor.errors import AuditorError, UnknownTruth, UsageError
+from auditor.host.boundary import in_host
 from auditor.sources.law import LARGEST, Law, Query
 from auditor.statistics.outward import at_most
 
@@ -98,6 +99,7 @@ class Distribution:
         return middle + side * _tail_length(is_light)
 
 
+@in_host
 def tails_cut(source: object, size: int, runs: int) -> str | None:
     """Say which tails counts of this source leave out and how likely that matters; None if they leave nothing out."""
     if not isinstance(source, Distribution) or not source.is_cut:

@@ -14,7 +14,7 @@ import numpy as np
 
 from auditor.errors import SourceError, UsageError, in_words, is_interrupt
 from auditor.files import free_memory
-from auditor.process.foreign import call
+from auditor.foreign import call
 
 _SCALARS = (bool, int, float, complex, np.number, np.bool_)
 _TEXTS = (str, bytes, bytearray)

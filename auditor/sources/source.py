@@ -37,9 +37,10 @@ from auditor.errors import (
     suggestion,
 )
 from auditor.files import free_memory
+from auditor.foreign import call
+from auditor.host.boundary import in_host
 from auditor.literals import read_call
 from auditor.lookup import find_object, importable_name
-from auditor.process.foreign import call
 from auditor.sources.datasets import Dataset, from_arrays, from_rows, is_file_spec, is_shift, read_file
 from auditor.sources.distribution import COMMON, Distribution, common_distribution
 from auditor.sources.frames import kind_of, library_of, memory_of, own, rows_in
@@ -142,6 +143,7 @@ def _has_nan(rows: Any) -> bool:
     return bool(least != least)
 
 
+@in_host
 def load_source(source: object, resample: str | None = None) -> Source:
     """Return a source made from a spec, a function fn(rng, size), a scipy.stats distribution or data, or a source."""
     if is_dataset(source):
@@ -163,6 +165,7 @@ def load_source(source: object, resample: str | None = None) -> Source:
     raise UsageError(f"source {source!r} must be a spec such as 'bernoulli(0.5)', or a function fn(rng, size)")
 
 
+@in_host
 def name_of_source(source: object) -> str:
     """Return the name of a source in records, loaded or not, without a memory address."""
     if is_source(source):
@@ -249,6 +252,7 @@ def _is_place(spec: str) -> bool:
     return ":" in spec.partition("(")[0] and not is_shift(spec)
 
 
+@in_host
 def load_dataset(source: object, resample: str, kind: str | None = None, memory: int | None = None) -> Dataset:
     """Return the data set that a spec, an array, a table or anything with rows stands for.
 

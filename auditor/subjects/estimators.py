@@ -17,7 +17,8 @@ from typing import Any, Protocol
 import msgspec
 
 from auditor.errors import UsageError, in_words, suggestion
-from auditor.process.foreign import call
+from auditor.foreign import call
+from auditor.host.boundary import in_host
 from auditor.randomness import Randomness, as_randomness
 from auditor.subjects.signature import BY_POSITION, DATA, LABELS, is_required, signature_of, wrap_model_of_data
 from auditor.subjects.views.clusters import keep_rows
@@ -272,6 +273,7 @@ def _is_unlisted(estimator: Any, name: str, known: Mapping[str, Any]) -> bool:
     return name not in known and owner is not None and _takes_any(owner)
 
 
+@in_host
 def unlisted(estimator: Any, given: Mapping[str, Any]) -> dict[str, str]:
     """Return the parameters that only **kwargs takes, each with a suggestion of what was meant."""
     known = known_params(estimator) if given else {}
@@ -351,6 +353,7 @@ def _is_kind(estimator: Any, mixin: str, kind: str) -> bool:
     return False
 
 
+@in_host
 def names_its_labels(estimator: Any) -> bool:
     """True if the estimator invents its labels, as clusterers and mixtures that predict do."""
     made = estimator if inspect.isclass(estimator) else type(estimator)

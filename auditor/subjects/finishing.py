@@ -25,7 +25,7 @@ import msgspec
 from msgspec.structs import replace
 
 from auditor.errors import SubjectError, UsageError, suggestion
-from auditor.process.foreign import call
+from auditor.foreign import call
 from auditor.randomness import Key, as_randomness
 from auditor.sources.sample import copier_of
 from auditor.subjects.signature import PRIVATE

@@ -19,9 +19,10 @@ import msgspec
 from auditor.bounded import text_of
 from auditor.errors import SubjectError, UsageError, in_words, is_interrupt
 from auditor.files import read_bytes
+from auditor.foreign import call
+from auditor.host.boundary import in_host
 from auditor.literals import read_literal
 from auditor.lookup import find_object
-from auditor.process.foreign import call
 from auditor.randomness import from_key, root_key
 from auditor.subjects.subject import has_text, param_text, parse_param
 from auditor.values import describe
@@ -44,6 +45,7 @@ class Inputs(msgspec.Struct, frozen=True):
         return param_text(value) if has_text(value) else describe(value, 60)
 
 
+@in_host
 def read_inputs(text: str, seed: int) -> Inputs:
     """Return the inputs that a user typed after --inputs; UsageError with an example if there are none."""
     named = _NAMED.fullmatch(text)
@@ -51,6 +53,7 @@ def read_inputs(text: str, seed: int) -> Inputs:
     return Inputs(name, _listed(_values(spec, seed), spec), text)
 
 
+@in_host
 def make_inputs(inputs: object) -> Inputs:
     """Return the inputs given in Python: a list of values for x, or {name: values}."""
     if isinstance(inputs, dict) and len(inputs) == 1:

@@ -17,10 +17,11 @@ import tokenize
 from collections.abc import Mapping
 from typing import Any
 
+from auditor.bounded import is_tangled
 from auditor.errors import UsageError, in_words
+from auditor.foreign import call
 from auditor.literals import check_depth, read_literal
 from auditor.lookup import find_object, importable_name
-from auditor.process.foreign import call
 
 _MARK = "__in__"  # stands for the colon while Python parses the text
 
@@ -106,6 +107,8 @@ def object_text(value: object) -> str | None:
     """Return the text that makes an estimator again, by its class and the parameters that differ from their defaults;
     None for what is no estimator, or has a parameter without a text."""
     if isinstance(value, (list, tuple)):
+        if is_tangled(value):
+            return None
         parts = [object_text(one) or _literal(one) for one in value]
         if None in parts:
             return None

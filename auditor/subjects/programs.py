@@ -34,9 +34,9 @@ from msgspec.structs import replace
 
 from auditor.errors import SubjectError, UsageError, suggestion
 from auditor.files import digest_of_file, reason
+from auditor.host.reaping import exit_words
+from auditor.host.run_folders import run_folder
 from auditor.lookup import PROGRAM
-from auditor.process.parent import exit_words
-from auditor.process.run_folders import run_folder
 from auditor.sources.written import Names, write_sample
 
 SAMPLES = {"sample": "csv", "sample.parquet": "parquet", "sample.npy": "npy"}  # placeholder: format

@@ -24,9 +24,10 @@ from msgspec.structs import replace
 
 from auditor.bounded import text_of, without_address
 from auditor.errors import BadValue, NotComparable, SubjectError, UsageError, in_words, is_interrupt, suggestion
+from auditor.foreign import call
+from auditor.host.boundary import in_host
 from auditor.literals import is_text, literal_or_text
 from auditor.lookup import find_object, importable_name, is_program
-from auditor.process.foreign import call
 from auditor.randomness import KINDS, Key, kind_of
 from auditor.sources.sample import Own, Sample
 from auditor.sources.written import Names
@@ -193,7 +194,7 @@ class Subject(msgspec.Struct, frozen=True):
     @property
     def is_reachable(self) -> bool:
         """True if a command line can name this subject with these parameters."""
-        return self.target is not None and all(map(has_text, self.params.values()))
+        return self.target is not None and have_texts(self.params)
 
     def run(self, sample: Any, key: Key, private: Key | None = None, own: Own | None = None, **asked: Any) -> Any:
         """Run the subject once, with an r made from `key`; a subject that takes a Sample gets the rows as one."""
@@ -218,6 +219,7 @@ class Subject(msgspec.Struct, frozen=True):
         assert self.finishing is not None
         return replace(self, fn=self.finishing.of(self.settings).run)
 
+    @in_host
     def declares(self, name: str) -> Any:
         """Return a declared value; a declared function is evaluated at this subject's parameters."""
         return self._at_parameters(f"declared {name}", getattr(self.declared, name))
@@ -225,20 +227,20 @@ class Subject(msgspec.Struct, frozen=True):
     @property
     def source(self) -> object:
         """The declared source; a function of parameters is evaluated, but fn(rng, size) is a source itself."""
-        value = self.declared.source
-        asked = inspect.signature(value).parameters.keys() if inspect.isfunction(value) else ()
-        return self._at_parameters("declared source", value) if asked and asked <= self.settings.keys() else value
+        return _declared_source(self)
 
     @property
     def asks(self) -> dict[str, Any]:
         """The declared options of `check`, if the claim is about something else than rho."""
-        return {name: self._at_parameters(f"asked {name}", value) for name, value in self.declared.asks.items()}
+        return _declared_asks(self) if self.declared.asks else {}
 
+    @in_host
     def promised(self, size: int) -> float | None:
         """Return the upper bound on rho that the theorem gives at this size, or None."""
         value: float | None = self._at_parameters("promise", self.declared.promise, size=size)
         return value
 
+    @in_host
     def bound(self, name: str, size: int) -> float | None:
         """Return the declared lower bound on rho of this name at this size, or None where it says nothing."""
         value: float | None = self._at_parameters(f"bound {name!r}", self.declared.bounds[name], size=size)
@@ -282,6 +284,7 @@ class Subject(msgspec.Struct, frozen=True):
         return bool(call(self.declared.accuracy, output, source=source, r=r, params=self.settings))
 
 
+@in_host
 def load_subject(
     target: str | Callable[..., Any],
     params: Mapping[str, Any] | None = None,
@@ -320,6 +323,18 @@ def load_subject(
     learner = as_learner(fn, roles)
     subject = Subject(learner, shown, name, given, settings, kind, takes_sample, private=private, declared=declared)
     return replace(subject, finishing=finishing)
+
+
+@in_host
+def _declared_source(subject: Subject) -> object:
+    value = subject.declared.source
+    asked = inspect.signature(value).parameters.keys() if inspect.isfunction(value) else ()
+    return subject._at_parameters("declared source", value) if asked and asked <= subject.settings.keys() else value
+
+
+@in_host
+def _declared_asks(subject: Subject) -> dict[str, Any]:
+    return {name: subject._at_parameters(f"asked {name}", value) for name, value in subject.declared.asks.items()}
 
 
 def _declaration(fn: object, shown: str) -> Declaration:
@@ -384,6 +399,7 @@ def _hint(fn: Callable[..., Any], name: str, note: object) -> object:
         return note
 
 
+@in_host
 def parse_param(text: str, annotation: object = None) -> Any:
     """Return the value of a parameter typed as text: a Python literal, `module:fn` for a Callable, `module:Class()`,
     alone or in a list, or the text."""
@@ -412,6 +428,12 @@ def param_text(value: object) -> str:
     return without_address(text_of(value))
 
 
+@in_host
+def have_texts(params: Mapping[str, Any]) -> bool:
+    """True if each of these parameters has a text; see `has_text`."""
+    return all(map(has_text, params.values()))
+
+
 def has_text(value: object) -> bool:
     """True if typing `param_text(value)` gives this value again in another process."""
     if callable(value) and object_text(value) is None:
@@ -422,6 +444,7 @@ def has_text(value: object) -> bool:
         return False
 
 
+@in_host
 def code_hash(fn: Callable[..., Any]) -> str | None:
     """Return a hash of the file that defines fn, by which a replay notices that the code has changed."""
     if isinstance(fn, Fit):

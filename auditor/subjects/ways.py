@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from auditor.errors import UsageError
+from auditor.host.boundary import in_host
 from auditor.sources.frames import as_matrix, columns_of, library_of
 from auditor.subjects.signature import BY_POSITION, DATA, LABELS, is_required, signature_of
 
@@ -168,6 +169,7 @@ def rows_as_dicts(x: Any) -> Iterator[dict[Any, Any]]:
         yield from (dict(enumerate(row)) for row in np.asarray(table).reshape(len(table), -1).tolist())
 
 
+@in_host
 def words_of(target: Any, *, labelled: bool) -> str | None:
     """Say how an object is taught, where that is not fit(X) or fit(X, y); None where it is."""
     method = method_of(target)

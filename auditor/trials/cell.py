@@ -15,7 +15,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from auditor.errors import BadValue, NotComparable, UnknownTruth, UsageError, check_count
-from auditor.process.limits import read_memory
+from auditor.host.boundary import in_host
+from auditor.host.limits import read_memory
 from auditor.randomness import from_key
 from auditor.request import Options
 from auditor.sources.datasets import Dataset, check_kind, is_shift, takes_kind
@@ -71,6 +72,7 @@ class Cell(msgspec.Struct, frozen=True):
     within: Tolerance | None = None  # how far apart numbers of two outputs may be
 
 
+@in_host
 def make_cell(
     question: str, subject: Subject, source: object, options: Options, *, size: int | None = None, judges: bool = True
 ) -> Cell:
@@ -139,6 +141,7 @@ def make_cell(
     )
 
 
+@in_host
 def declared_view(subject: Subject) -> View:
     """Return the view that outputs of a subject are compared by where nobody asks for another."""
     return _view(subject, _first(subject.declared.view, subject.default_view))
@@ -215,11 +218,13 @@ def _first(*values: Any) -> Any:
     return next((value for value in values if value is not None), None)
 
 
+@in_host
 def source_of(cell: Cell) -> Source:
     """Load the source of a cell; a data set was loaded when the cell was settled."""
     return load_source(cell.source, None if is_dataset(cell.source) else cell.resample)
 
 
+@in_host
 def make_bench(cell: Cell, *, apart: bool = False) -> Bench:
     """Load the source and see that its rows fit into memory.
 

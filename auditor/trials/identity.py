@@ -21,10 +21,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from auditor.bounded import without_address
-from auditor.case import IN_PYTHON, Case
+from auditor.case import IN_PYTHON, Case, case_from
 from auditor.errors import AuditorError, NotComparable, in_words, is_interrupt
+from auditor.foreign import call
+from auditor.host.boundary import in_host
 from auditor.lookup import module_of
-from auditor.process.foreign import call
 from auditor.randomness import as_randomness
 from auditor.sources.datasets import Dataset
 from auditor.sources.shifts import Shifted, parts_of
@@ -39,6 +40,7 @@ from auditor.values import fingerprint
 _DEEPEST = 100  # objects inside each other
 
 
+@in_host
 def case_of(cell: Cell, source: Source, *, on_error: str = "stop", memory: int | None = None) -> Case:
     """Return a cell as data, with its source loaded: what tells its trials from those of any other."""
     subject, everything = cell.subject, [*user_code(cell, source)]
@@ -49,7 +51,7 @@ def case_of(cell: Cell, source: Source, *, on_error: str = "stop", memory: int |
         if isinstance(part, (Dataset, Shifted))
     ]
     has_probe_file = isinstance(cell.probe, str) and cell.view.needs_probe
-    return replace(
+    case = replace(
         _settled_case(cell, source),
         code=code_hash(subject.fn),
         settings=_settings([subject.fn, *everything]),
@@ -62,6 +64,7 @@ def case_of(cell: Cell, source: Source, *, on_error: str = "stop", memory: int |
         on_error=on_error,
         memory=memory,
     )
+    return case_from(case.to_json())  # with the defaults themselves, which a record leaves out
 
 
 def _settled_case(cell: Cell, source: Source) -> Case:
@@ -88,6 +91,7 @@ def _settled_case(cell: Cell, source: Source) -> Case:
     )
 
 
+@in_host
 def replay_command(cell: Cell, source: Source, index: int) -> str | None:
     """Return what a shell needs to run this trial again; None where only Python can reach the subject or the source."""
     subject = cell.subject
@@ -110,6 +114,7 @@ def replay_command(cell: Cell, source: Source, index: int) -> str | None:
     return path_words(cell, source) + " ".join([command, *cell.again])
 
 
+@in_host
 def params_as_texts(params: Mapping[str, Any]) -> dict[str, str]:
     """Return parameters as texts. A value that no text leads back to, such as a long array, gets a digest behind it."""
     texts = {}

@@ -23,7 +23,7 @@ import msgspec
 from msgspec.structs import replace
 
 from auditor.errors import AuditorError, SubjectError, in_words, is_interrupt
-from auditor.process.foreign import call
+from auditor.foreign import call
 from auditor.randomness import KINDS, Key
 from auditor.subjects.finishing import Finishing, SettledCore
 from auditor.subjects.views import OUTPUT

@@ -18,8 +18,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from auditor.errors import AuditorError, NotComparable, SourceError, SubjectError, UnknownTruth
-from auditor.process.foreign import call
-from auditor.process.process_state import put_back
+from auditor.foreign import call
 from auditor.randomness import COMMON_KINDS
 from auditor.sources.frames import column_at, library_of, rows_in, take
 from auditor.sources.sample import Sample, copied
@@ -113,7 +112,6 @@ def look(bench: Bench, skip: Container[int] = (), timed: Callable[[float], None]
         for index in (index for index in range(PAIRS) if index not in skip):
             output, settled, found = _run_twice(bench, index)
             if timed and index == 0:
-                put_back()
                 timed(found.seconds)
             shared = before is not None and _was_changed(bench, *before)
             before = output, settled
@@ -124,7 +122,6 @@ def look(bench: Bench, skip: Container[int] = (), timed: Callable[[float], None]
         more, ignores = _ignores_seed(bench, outputs) if takes_r else (0, False)
         others, replaced = _with_other_samples(bench, outputs, looks)
     finally:
-        put_back()  # no code of the subject's runs from here on
         _restore(state)
     whole = together(looks)
     return replace(whole, runs=whole.runs + more + others, random=takes_r and not ignores, replaced=replaced)

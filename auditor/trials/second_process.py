@@ -1,26 +1,22 @@
 """Does the answer survive another process? Pair 0 again, with another hash seed and its two runs in the other order.
 
 It differs where the subject depends on the order of a set, or on what an earlier run left behind. The process is
-asked before the source is loaded, so that its imports cost no waiting. What has a name is loaded there by that name;
-what lives in no module, such as a closure, is sent as it is now, before its first run.
+asked early, so that its imports cost no waiting. What has a name is loaded there by that name; what lives in no module,
+such as a closure, is sent as it is now, before its first run.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 import time
-from json import dumps, loads
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from auditor.errors import AuditorError, in_words, is_interrupt
-from auditor.lookup import file_modules, found_by_files, importable_name
-from auditor.repair.mechanisms.own_frames import INSTALLED
-from auditor.request import OverCells
-from auditor.subjects.subject import load_subject, param_text
-from auditor.trials.cell import Cell, make_cell
-from auditor.trials.second_server import ServerRequest, server
+from auditor.host.boundary import HostFailed, read_answer, request_bytes
+from auditor.host.server import Host, HostGone, Place, here, other_hash_seed, server
+from auditor.trials.cell import Cell
+from auditor.trials.opinions import Opinion, files_there, load_there, run_there
 
 if TYPE_CHECKING:
     from auditor.trials.causes.files import Files
@@ -29,9 +25,7 @@ _START = 60.0  # seconds that a second process may take to start and to load
 _SLOWER = 20  # times what a run takes here
 _SHOWN = 200  # characters of what it raised
 _SERVES = "AUDITOR_SECOND_PROCESS"  # in the environment of a second process, and of all that it starts
-_PAIR_0 = dumps({"ask": "run", "index": 0, "after": True}).encode()
 SWITCHED_OFF = "skipped: switched off"  # what `compare` says where the user wants none
-learnt: set[str] = set()  # libraries that a second process had to load: the next ones find them loaded
 
 
 class SecondProcess:
@@ -42,8 +36,9 @@ class SecondProcess:
     ) -> None:
         self._timeout, self._asked = timeout, monotonic()
         self._since = file_clock()
-        self._request: ServerRequest | None = None
-        self._found: dict[str, Any] = {}
+        self._host: Host | None = None
+        self._found: Opinion | None = None
+        self._failure: Exception | None = None  # why there is no opinion
         self._trouble = ""
         if not wanted:
             self._trouble = SWITCHED_OFF.removeprefix("skipped: ")
@@ -52,8 +47,12 @@ class SecondProcess:
             self._trouble = "it is audited in a second process"
             return
         try:
-            head, packed = _messages(cell, memory)
-            self._request = server().ask(dumps(sorted(learnt)).encode(), head, packed, _PAIR_0)
+            loading = request_bytes(load_there, (cell,), {})
+            kind = other_hash_seed()
+            host = Host(server(kind), serving(here(kind, memory=memory)))
+            host.ask(loading)
+            host.ask(request_bytes(run_there, (0,), {"after": True}))
+            self._host = host
         except BaseException as error:  # what cannot be pickled says so in many ways
             if is_interrupt(error):
                 raise
@@ -63,15 +62,15 @@ class SecondProcess:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._request is not None:
-            self._request.close()
+        if self._host is not None:
+            self._host.close()
 
     def compare(self, expected: str | None, seconds: float = 0.0) -> str:
-        """ "same", "different", or "skipped: why", against the fingerprint of the output here.
+        """Return "same", "different", or "skipped: why", against the fingerprint of the output here.
 
         `seconds` is what a run took here: a process that takes very much longer is not waited for.
         """
-        if self._request is None:
+        if self._host is None:
             return f"skipped: {self._trouble}"
         if expected is None:
             return "skipped: the first run gave no output"
@@ -79,50 +78,55 @@ class SecondProcess:
             found = self._opinion(self._asked + self._patience(seconds))
         except TimeoutError:
             return "skipped: the second process ended with no answer in time"
-        except (OSError, ValueError):
-            return "skipped: the second process ended with no answer"
-        if trouble := found.get("raised") or found.get("ended"):
-            return f"skipped: the second process ended with no output ({trouble})"
-        return "same" if found["fingerprint"] == expected else "different"
+        except (AuditorError, HostFailed) as error:
+            return f"skipped: the second process ended with no output ({shown(error)})"
+        return "same" if found.fingerprint == expected else "different"
 
     def files(self, seconds: float = 0.0) -> Files | None:
         """Return what runs leave on disk for later runs; None where they open no file, or no answer comes.
 
         To be asked while nobody runs the subject, since files are taken away and put back meanwhile.
         """
-        if self._request is None:
+        if self._host is None:
             return None
         try:
-            if not self._opinion(self._asked + self._patience(seconds)).get("opens_files"):
+            if not self._opinion(self._asked + self._patience(seconds)).opens_files:
                 return None
-            import msgspec
-
-            from auditor.trials.causes.files import Files
-
-            self._request.ask(dumps({"ask": "files", "since": self._since}).encode())
-            found = loads(self._request.answer(monotonic() + self._patience(seconds)))
-            return None if "raised" in found else msgspec.convert(found, Files)
-        except (OSError, ValueError):  # which a message of another shape is too
+            self._host.ask(request_bytes(files_there, (self._since,), {}))
+            found: Files = read_answer(self._host.wait(monotonic() + self._patience(seconds)))
+        except (TimeoutError, AuditorError, HostFailed):
             return None
+        return found
 
     @property
     def read(self) -> dict[str, str]:
         """The files that its runs were heard to read, with digests; to be asked after `compare`."""
-        found: dict[str, str] = self._found.get("read", {}) if self._request is not None else {}
-        return found
+        return {} if self._found is None else self._found.read
 
     def _patience(self, seconds: float) -> float:
         return _START + (_SLOWER * seconds if self._timeout is None else min(_SLOWER * seconds, 2 * self._timeout))
 
-    def _opinion(self, deadline: float) -> dict[str, Any]:
-        """The answer of a process that is there, then that of its run."""
-        assert self._request is not None
-        for _ in range(2):
-            if self._found:
-                break
-            self._found = loads(self._request.answer(deadline))
-            learnt.update(self._found.pop("loaded", ()))
+    def _opinion(self, deadline: float) -> Opinion:
+        """Wait until the process has loaded the subject, then until it has run it."""
+        assert self._host is not None
+        if self._failure is not None:
+            raise self._failure
+        if self._found is None:
+            try:
+                read_answer(self._host.wait(deadline))
+                self._found = read_answer(self._host.wait(deadline))
+            except Exception as error:
+                self._failure = error
+                raise
+        assert self._found is not None
         return self._found
+
+
+def serving(place: Place) -> Place:
+    """Mark a place as that of a second process."""
+    from msgspec.structs import replace
+
+    return replace(place, environment={**place.environment, _SERVES: "1"})
 
 
 def file_clock() -> float:
@@ -131,78 +135,10 @@ def file_clock() -> float:
     return time.time() if coarse is None else time.clock_gettime(coarse)
 
 
-def _messages(cell: Cell, memory: int | None) -> tuple[bytes, bytes]:
-    """Where the other process finds itself with what by name, and what has to be sent for want of one."""
-    named = _named(cell)
-    head = dumps({**whereabouts(), "memory": memory, "named": named, "threads": None}).encode()
-    if named:
-        return head, b""
-    import cloudpickle
-
-    return head, cloudpickle.dumps(cell)
-
-
-def whereabouts() -> dict[str, Any]:
-    """Where this process is, for another that has to find the same things."""
-    return {
-        "folder": os.getcwd(),
-        "path": [path or os.getcwd() for path in sys.path],
-        "environment": {**os.environ},
-        "files": file_modules(),
-    }
-
-
-def _named(cell: Cell) -> dict[str, Any] | None:
-    """All that is asked, by name; None if something of it has none that leads another process to it."""
-    subject = cell.subject
-    source = cell.source if isinstance(cell.source, str) else getattr(cell.source, "spec", None)
-    source = source or importable_name(cell.source)
-    if not subject.is_reachable or source is None or cell.view.spec is None:
-        return None
-    if cell.command == "repair" or cell.path:  # what a command line names is the learner inside, or on other pairs
-        return None
-    return {
-        "target": subject.target,
-        "source": source,
-        "randomness": subject.randomness,
-        "texts": {name: param_text(value) for name, value in subject.params.items()},
-        "options": {
-            "size": cell.size,
-            "seed": cell.seed,
-            "sample": cell.sample_kind,
-            "view": cell.view.spec,
-            "probe": cell.probe,
-            "resample": cell.resample,
-            "as_": cell.as_,
-            "private": cell.private,
-        },
-    }
-
-
-def libraries() -> set[str]:
-    """The modules that were installed, and not written with the subject."""
-    origins = {name: getattr(getattr(module, "__spec__", None), "origin", None) for name, module in sys.modules.items()}
-    return {name for name, origin in origins.items() if origin and any(place in origin for place in INSTALLED)}
-
-
-def settle_in(head: dict[str, Any]) -> None:
-    """Go to where the asking process is: its folder, path and environment, but for the hash seed."""
-    seed = os.environ["PYTHONHASHSEED"]
-    os.environ.clear()
-    os.environ.update({**head["environment"], "PYTHONHASHSEED": seed, _SERVES: "1"})
-    sys.path[:] = head["path"]
-    found_by_files(head["files"])
-    os.chdir(head["folder"])
-
-
-def found_by_name(named: dict[str, Any]) -> Cell:
-    randomness = None if named["randomness"] == "Generator" else named["randomness"]
-    subject = load_subject(named["target"], texts=named["texts"], randomness=randomness)
-    return make_cell("", subject, named["source"], OverCells(accept_overlap=True, **named["options"]))
-
-
 def shown(error: BaseException) -> str:
-    """The last line of what was raised; of one of our own errors its cause, which says more."""
+    """Return the last line of what was raised; of one of our own errors that of its cause, which says more."""
+    if isinstance(error, HostGone):
+        return str(error)[:_SHOWN]
     if isinstance(error, AuditorError) and error.details:
         return error.details.rpartition("\n")[2][:_SHOWN]
     return in_words(error)[:_SHOWN]

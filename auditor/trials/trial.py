@@ -15,7 +15,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from auditor.errors import AuditorError, SampleError, SubjectError, is_interrupt
-from auditor.process.foreign import call
+from auditor.foreign import call
 from auditor.randomness import Key, Randomness, from_key, root_key
 from auditor.sources.datasets import Dataset
 from auditor.sources.sample import CountSample, Own, copied

@@ -9,7 +9,6 @@ from auditor.cli.command_line import run
 from auditor.cli.config import read_config
 from auditor.errors import UsageError
 
-pytestmark = pytest.mark.usefixtures("light_workers")
 LEARNERS = """
 def rows(rng, size):
     return rng.random(size)

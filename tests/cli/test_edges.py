@@ -23,11 +23,12 @@ from support.requests import audit
 
 import auditor
 from auditor.case import Case
-from auditor.cli import baseline, command_line, config, options, output, prints, pytest_plugin, several
+from auditor.cli import baseline, command_line, config, options, output, pytest_plugin, running, several
 from auditor.cli.command_line import cli, run
 from auditor.cli.commands import compare, history, question, replay
 from auditor.errors import BadValue, SubjectError, UsageError
 from auditor.flow.record import Record, to_json
+from auditor.host.server import AS_HERE, other_hash_seed, surroundings
 from auditor.request import Options, listed
 
 
@@ -210,21 +211,17 @@ def test_what_may_be_given_twice_is_not_refused(capsys: pytest.CaptureFixture[st
 
 def test_a_second_process_is_started_ahead_unless_nothing_will_run(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[Any] = []
-    monkeypatch.setattr("auditor.trials.second_server.start_server", started.append)
-    monkeypatch.setattr("auditor.trials.second_server.environment_of", lambda: {"A": "1"})
-    for words in (
-        ["check", "--help"],
-        ["check", "-h"],
-        ["check", "--help-all"],
-        ["check", "m:f", "--replay=3"],
-        ["check", "m:f", "--replay", "3"],
-    ):
+    monkeypatch.setattr("auditor.host.server.start_early", started.append)
+    for words in (["check", "--help"], ["check", "-h"], ["check", "--help-all"]):
         run(words)
     assert started == []
-    run(["check", "nothing:there", "--size", "x"])
-    assert started == [{}]
-    run(["explain", "nothing:there", "--size", "x"])
-    assert started == [{}, {"A": "1"}]
+    for words in (["check", "m:f", "--replay=3", "--size", "x"], ["check", "m:f", "--replay", "3", "--size", "x"]):
+        run(words)
+        assert started.pop() == AS_HERE
+    for word, second in (("check", other_hash_seed()), ("explain", surroundings(0, 1))):
+        run([word, "nothing:there", "--size", "x"])
+        assert started == [AS_HERE, second]
+        started.clear()
 
 
 # how a command ends
@@ -337,13 +334,13 @@ def test_what_github_is_told(
 
 
 def test_what_a_subject_prints_is_kept_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert prints.LOG_LIMIT == 2**20
-    monkeypatch.setattr(prints, "LOG_LIMIT", 10)
+    assert running.LOG_LIMIT == 2**20
+    monkeypatch.setattr(running, "LOG_LIMIT", 10)
     said: list[str] = []
     console: Any = SimpleNamespace(print=lambda words, soft_wrap: said.append((str(words), soft_wrap)))  # type: ignore[func-returns-value]
     for text, kept in (("", None), ("0123456789", ""), ("0123456789abc", ", of which the first 10 are")):
-        log = prints.Log()
-        log.stream.write(text)
+        log = running.Log()
+        Path(log.file).write_text(text)
         log.close()
         log.tell(console)
         assert log.printed == len(text)
@@ -359,27 +356,9 @@ def test_what_a_subject_prints_is_kept_up_to_a_limit(monkeypatch: pytest.MonkeyP
         said.clear()
 
 
-def test_prints_go_to_the_log_and_come_back(capfd: pytest.CaptureFixture[str]) -> None:
-    with prints.prints_logged() as (log, ours):
-        print("from python")
-        os.write(1, b"by descriptor\n")
-        os.write(2, b"by the other\n")
-        ours.print("ours")
-    text = Path(str(log._name)).read_text()
-    Path(str(log._name)).unlink()
-    assert sorted(text.split("\n")) == ["", "by descriptor", "by the other", "from python"]
-    said = capfd.readouterr()
-    assert "from python" not in said.out + said.err
-    assert "ours" in said.err
-    with prints.stdout_kept():
-        print("kept")
-        os.write(1, b"too\n")
-    said = capfd.readouterr()
-    assert said.out == ""
-    assert "kept" in said.err
-    assert "too" in said.err
-    with pytest.raises(ZeroDivisionError), prints.prints_logged() as (log, _):
-        os.write(1, b"lost?\n") and 1 / 0
+def test_a_log_is_told_of_where_a_command_ends_early(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(IsADirectoryError), running.running_code() as log:
+        os.write(os.open(log.file, os.O_WRONLY | os.O_APPEND), b"lost?\n") and Path("/").read_text()
     assert f"The subject printed 6 bytes in {log._name}" in " ".join(capfd.readouterr().err.split())
     Path(str(log._name)).unlink()
 

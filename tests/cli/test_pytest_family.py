@@ -13,7 +13,7 @@ from support.warm import Warm
 
 import auditor.report.terminal  # noqa: F401 - as above
 from auditor.cli.assertion import assert_reproducible
-from auditor.process.escape import without_commands
+from auditor.escape import without_commands
 from auditor.statistics.gate import Gate
 
 pytest_plugins = ["pytester"]

@@ -300,7 +300,6 @@ def test_two_questions(sample, r): return 1
 """
 
 
-@pytest.mark.usefixtures("light_workers")
 def test_a_mark_asks_every_question_that_check_does(run: Any, pytester: Any) -> None:
     pytester.makeconftest(
         """

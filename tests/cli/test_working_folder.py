@@ -18,9 +18,9 @@ import auditor
 from auditor import __main__ as main_module
 from auditor.cli.command_line import cli, run
 from auditor.errors import LIBRARIES
-from auditor.lookup import find_file, loaded_object, search_here
+from auditor.host.server import Server, Surroundings, here, looking_in_folder
+from auditor.lookup import find_file, loaded_object
 from auditor.report.formats.ci import place_of_subject
-from auditor.trials.second_server import Server
 
 ROOT = Path(__file__).parents[2]
 OTHERS = ("algorithms", "attr", "dask", "IPython", "jinja2", "markupsafe", "pandas", "sklearn", "victim", "yaml")
@@ -120,7 +120,7 @@ def test_an_empty_entry_of_pythonpath_does_not_matter_either(planted: Path, tmp_
 def test_the_second_process_starts_without_the_working_folder(planted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(planted)
     monkeypatch.setattr(sys, "path", [place for place in sys.path if place])
-    started = Server({})
+    started = Server(Surroundings())
     entrusted = planted / "entrusted"
     entrusted.mkdir()
     started.entrust(str(entrusted))
@@ -129,17 +129,17 @@ def test_the_second_process_starts_without_the_working_folder(planted: Path, mon
     assert _ran(planted) == []
 
 
-def test_a_folder_is_searched_first_once_code_has_to_run_and_installed_subjects_find_theirs(
+def test_only_hosts_look_in_the_folder_and_installed_subjects_find_theirs_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    before = [*sys.path]
-    search_here(last=True)
-    assert sys.path == [*before, str(tmp_path)]
-    search_here()
-    search_here()
-    assert sys.path == [str(tmp_path), *before, str(tmp_path)]
+    before = tuple(sys.path)
+    assert here().path == before
+    with looking_in_folder(installed_first=True):
+        assert here().path == (*before, str(tmp_path))
+        with looking_in_folder(installed_first=False):
+            assert here().path == (str(tmp_path), *before)
+    assert (here().path, tuple(sys.path)) == (before, before)
 
 
 @pytest.mark.parametrize("entry", ["", ".", "{here}", "{link}"])
@@ -173,7 +173,6 @@ def test_a_working_folder_that_was_removed_is_no_trouble(tmp_path: Path, monkeyp
     monkeypatch.setattr(sys, "path", [*sys.path])
     before = [*sys.path]
     main_module._hide_working_folder()
-    search_here()
     assert sys.path == before
     monkeypatch.chdir(tmp_path)
 

@@ -11,8 +11,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from multiprocessing import forkserver
-from multiprocessing.forkserver import ForkServer
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +22,11 @@ import auditor
 from auditor.engine import executor as executors
 from auditor.engine.engine import RunOptions, keep_nothing, make_run_options
 from auditor.engine.executor import OnExecutor, check_greetings, version_there
-from auditor.engine.worker_process import forget_forked_server
 from auditor.errors import SubjectError, UsageError
 from auditor.flow.run import Silent
 from auditor.randomness import from_key
 from auditor.trials.trial import PairKeys
 
-pytestmark = pytest.mark.usefixtures("light_workers")
 SUBJECTS = Path(__file__).parents[1] / "learners"
 PAGE = Path(__file__).parents[2] / "docs" / "cluster.md"
 ROWS = "faults:rows"
@@ -183,7 +179,7 @@ def test_a_process_is_sent_the_bench_when_it_lacks_it() -> None:
     finally:
         executors.dismiss(engine._audit)
     assert not executors._runners
-    sent = [bool(luggage.bench) for _, _, _, luggage, *_ in inline.tasks]
+    sent = [bench.sent.packed is not None for _, _, _, bench, *_ in inline.tasks]
     assert sent.index(True) == 4  # as many blocks as are given ahead were answered by "what is it?"
     assert not any(sent[8:])
 
@@ -225,21 +221,6 @@ def test_a_worker_process_that_has_nothing_to_do_ends(monkeypatch: pytest.Monkey
     assert len(closed) == 2
     executors._end_all()
     assert (len(closed), executors._runners) == (3, {})
-
-
-def test_a_fork_does_not_use_the_server_of_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
-    ours: Any = forkserver._forkserver
-    ours.ensure_running()
-    before = ours._forkserver_pid
-    forget_forked_server()
-    assert ours._forkserver_pid == before, "this process's own"
-    alive, write = os.pipe()
-    inherited: Any = ForkServer()
-    inherited._forkserver_pid, inherited._forkserver_alive_fd = os.getppid(), write
-    monkeypatch.setattr(forkserver, "_forkserver", inherited)
-    forget_forked_server()
-    assert (inherited._forkserver_pid, os.read(alive, 1)) == (None, b"")
-    os.close(alive)
 
 
 @pytest.mark.parametrize("number", [0, pytest.param(1, marks=pytest.mark.nightly)])

@@ -23,9 +23,9 @@ from support.requests import inquiry_of
 from support.warm import Command, Warm
 
 from auditor.cli.command_line import run
+from auditor.cli.interrupts import interrupt
 from auditor.flow.ledger import read_history
 from auditor.flow.verdict import Tally
-from auditor.process.parent import interrupt
 from auditor.randomness import from_key
 from auditor.report.progress import Watching, duration
 from auditor.trials.trial import PairKeys
@@ -34,10 +34,9 @@ SUBJECTS = Path(__file__).parents[1] / "learners"
 ROWS = ("--source", "faults:rows", "--size", "5")
 SLOW = ("check", "faults:slow", *ROWS, "--rho", "0.5", "--fixed", "1e5")
 # However long a machine takes from one Ctrl-C to the next, they are one wish.
-AT_ONCE = {"auditor.process.parent:_AGAIN": math.inf, "auditor.process.parent:_last": [-math.inf]}
+AT_ONCE = {"auditor.cli.interrupts:_AGAIN": math.inf, "auditor.cli.interrupts:_last": [-math.inf]}
 pytestmark = [
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc"),
-    pytest.mark.usefixtures("light_workers"),
 ]
 
 
@@ -266,7 +265,7 @@ def test_options_that_make_no_sense(command: Any, words: tuple[str, ...], compla
 
 def test_a_second_interrupt_at_once_is_the_same_wish(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr("auditor.process.parent.monotonic", lambda: now[0])
+    monkeypatch.setattr("auditor.cli.interrupts.monotonic", lambda: now[0])
     with pytest.raises(KeyboardInterrupt):
         interrupt(2, None)
     now[0] += 0.5

@@ -76,7 +76,6 @@ def audit(
             monkeypatch.setenv(name, value)
         return run_here(shell, capfd.readouterr, *words)
 
-    request.getfixturevalue("light_workers")
     servers_started()
     monkeypatch.setattr(tempfile, "tempdir", str(shell.tmp))
     monkeypatch.chdir(shell.work)

@@ -22,7 +22,7 @@ from support.warm import MARK, Command, Warm
 
 import auditor
 from auditor.cli.command_line import run
-from auditor.process.parent import _SET_SUBREAPER, _call_prctl, become_subreaper
+from auditor.host.reaping import _SET_SUBREAPER, _call_prctl, become_subreaper
 
 LIMIT = 90.0  # seconds, far above what any audit here needs
 _PATIENCE = 10.0  # seconds for those who are leaving
@@ -191,5 +191,5 @@ def run_here(shell: Shell, said: Callable[[], Any], *words: str) -> Ran:
 def _is_server(pid: int) -> bool:
     with suppress(OSError):
         command = Path(f"/proc/{pid}/cmdline").read_bytes()
-        return any(word in command for word in (b"forkserver", b"resource_tracker", b"auditor.trials.serving"))
+        return any(word in command for word in (b"resource_tracker", b"auditor.host.child"))
     return False

@@ -17,7 +17,7 @@ from auditor.errors import BadValue
 from auditor.flow.question import find_question
 from auditor.flow.record import Record
 from auditor.flow.run import Clock, Silent
-from auditor.process.limits import read_duration
+from auditor.host.limits import read_duration
 from auditor.questions.several import audit_all
 from auditor.report.terminal import as_text
 from auditor.request import as_flag, as_name

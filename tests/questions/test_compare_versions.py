@@ -20,10 +20,10 @@ from support.processes import left_behind, on_linux, wait_until
 from support.requests import ask, timeless
 
 from auditor.errors import SubjectError, UsageError
-from auditor.process.worktree import check_out
 from auditor.questions.compare.versions import _path
+from auditor.questions.compare.worktree import check_out
 from auditor.subjects.subject import load_subject
-from auditor.trials.version_serving import _check_place
+from auditor.trials.version_there import _check_place
 
 Command = Callable[..., tuple[int, str, str]]
 OLD = """

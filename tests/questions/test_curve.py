@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
 import shlex
 import signal
@@ -324,17 +325,18 @@ def test_what_cannot_be_measured_is_said(command: Any, arguments: list[str], com
     assert "Traceback" not in err
 
 
-def test_ctrl_c_shows_what_was_measured(command: Any, tmp_path: Path) -> None:
+def test_ctrl_c_shows_what_was_measured(command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A real signal, which comes in the middle of the thousandth pair."""
     (tmp_path / "mine.py").write_text(
-        "import signal\nruns = []\n"
+        "import os, signal\nruns = []\n"
         "def learner(sample, r, *, q=0.0):\n"
         "    runs.append(1)\n"
         "    if len(runs) == 2000:\n"
-        "        signal.raise_signal(signal.SIGINT)\n"
+        "        os.kill(int(os.environ['ASKING']), signal.SIGINT)\n"
         "    return r.random() < q and float(sample[0])\n"
     )
     words = ("curve", "mine.py:learner", "--source", "uniform", "--size", "1", "--vary", "q=0.1,0.5", "--pairs", "4000")
+    monkeypatch.setenv("ASKING", str(os.getpid()))
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # not so behind a shell's `&`
     try:
         code, out, _ = command(*words, "--jobs", "1", "--json", "c.json", cwd=tmp_path)

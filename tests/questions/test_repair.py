@@ -12,6 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import cloudpickle
 import msgspec
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from auditor.cli.command_line import cli
 from auditor.errors import UsageError
 from auditor.flow.parts import Chart
 from auditor.flow.record import Record, read_record
+from auditor.host.boundary import pack
 from auditor.questions.repair import has_points, settings
 from auditor.questions.repair.answer import RepairCost, answer_of
 from auditor.questions.repair.frontier import MeasuredSetting, candidates
@@ -30,11 +32,11 @@ from auditor.questions.repair.inquiry import RepairInquiry
 from auditor.questions.repair.paste import code_of
 from auditor.questions.repair.settings import FAMILIES, Rounding, Setting, read_setting, two_digits
 from auditor.questions.repair.units import FrontierUnit, SettingTried, kind_of, look
+from auditor.repair.rounding import Rounded
 from auditor.report.pictures.svg import picture
 from auditor.report.terminal import MORE, as_text
 from auditor.report.words import make_report
 from auditor.subjects.subject import load_subject
-from auditor.trials.second_process import _named
 
 LEARNERS = """
 import numpy as np
@@ -394,10 +396,10 @@ def test_the_cheapest_that_should_pass_is_tried_first() -> None:
 
 def test_another_process_is_sent_the_repaired_learner_and_not_its_name(folder: Path) -> None:
     asked = {"subject": "learners.py:mean", "source": "norm", "question": "repair", "size": 50}
-    as_it_is = _named(cell_of(**asked))
-    assert as_it_is is not None
-    assert as_it_is["target"] == "learners.py:mean"
-    assert _named(cell_of(**asked, with_="rounded(width=5.0)")) is None
+    plain, repaired = cell_of(**asked), cell_of(**asked, with_="rounded(width=5.0)")
+    for cell, is_repaired in ((plain, False), (repaired, True)):
+        there = cloudpickle.loads(pack(cell))
+        assert isinstance(there.subject.fn, Rounded) == is_repaired
 
 
 # Which settings are offered.

@@ -30,7 +30,8 @@ from auditor.statistics.but_for import Changed, log_evidence, needed
 from auditor.statistics.interval import MeanEvidence, log_e_fail, log_e_pass, sequence_upper, two_sided
 from auditor.statistics.worst_case import share_of, share_of_try
 from auditor.trials.causes import elsewhere
-from auditor.trials.causes.elsewhere import Surroundings, Turn
+from auditor.trials.causes.elsewhere import Elsewhere, Turn
+from auditor.trials.opinions import Opinion
 from auditor.trials.trial import Bench, Trial
 from auditor.values import Difference
 
@@ -307,12 +308,12 @@ def test_under_hidden_state_alone_a_change_and_its_sham_are_exchangeable(unit: C
     assert differ, "the two are not one thing"
 
 
-def answers(*outputs: int) -> Callable[..., dict[str, Any]]:
+def answers(*outputs: int) -> Callable[..., Opinion]:
     left = iter(outputs)
 
-    def ask(bench: Bench, surroundings: Surroundings, **request: Any) -> dict[str, Any]:
-        output = next(left)
-        return {"fingerprint": str(output), "shown": str(output), "output": str(output)}
+    def ask(bench: Bench, place: Elsewhere, *request: Any, **more: Any) -> Opinion:
+        output = str(next(left))
+        return Opinion(output, output, output.encode())
 
     return ask
 
@@ -342,19 +343,19 @@ def test_in_other_processes_the_two_runs_of_a_turn_are_exchangeable(monkeypatch:
 
 def test_every_run_of_a_turn_has_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a process draws when it starts would otherwise stand for a hash seed in all of its turns."""
-    bench, asked = bench_of(caused.raw_mean, "norm", size=6), list[tuple[str, Surroundings]]()
+    bench, asked = bench_of(caused.raw_mean, "norm", size=6), list[tuple[str, Elsewhere]]()
 
-    def noted(name: str, ask: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
-        def note(bench: Bench, surroundings: Surroundings, **request: Any) -> dict[str, Any]:
-            asked.append((name, surroundings))
-            return {"fingerprint": str(surroundings), "shown": "", "output": ""}
+    def noted(name: str, ask: Callable[..., Opinion]) -> Callable[..., Opinion]:
+        def note(bench: Bench, place: Elsewhere, *request: Any, **more: Any) -> Opinion:
+            asked.append((name, place))
+            return Opinion(str(place), "", b"")
 
         return note
 
     monkeypatch.setattr(elsewhere, "TURNS", 3)
     monkeypatch.setattr(elsewhere, "_ask", noted("kept", elsewhere._ask))
     monkeypatch.setattr(elsewhere, "_ask_anew", noted("anew", elsewhere._ask_anew))
-    left, right = Surroundings(1, 1), Surroundings(1, elsewhere.all_threads())
+    left, right = Elsewhere(1, 1), Elsewhere(1, elsewhere.all_threads())
     assert elsewhere.threads_show(bench, 0).turns == (Turn(True, False),) * 3
     assert asked[:3] == [("kept", left), ("kept", right), ("anew", left)]
     for turn in range(3):

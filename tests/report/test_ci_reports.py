@@ -24,8 +24,7 @@ from support.requests import audit
 import auditor
 from auditor.cli.command_line import run
 from auditor.errors import EXIT_CODES
-from auditor.flow.record import Record, to_json
-from auditor.process.escape import (
+from auditor.escape import (
     HeldCommands,
     code_block,
     code_cell,
@@ -36,6 +35,7 @@ from auditor.process.escape import (
     shortened,
     xml_text,
 )
+from auditor.flow.record import Record, to_json
 from auditor.report.formats.ci import annotation_lines, junit, place_of
 from auditor.report.formats.markdown import markdown
 from auditor.report.terminal import as_text

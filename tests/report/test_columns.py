@@ -15,9 +15,10 @@ from rich.text import Text
 
 import auditor
 from auditor.cli.commands.list_subjects import _row, table_of_subjects
-from auditor.lookup import Offered, registered_subjects
+from auditor.lookup import Offered, offered_subjects, registered_subjects
 from auditor.report.columns import Column, TableRows
 from auditor.subjects.subject import Subject, load_subject
+from auditor.subjects.table import summary_of
 
 WIDTHS = (24, 40, 60, 80, 100, 160)
 Command = Callable[..., tuple[int, str, str]]
@@ -81,7 +82,7 @@ def test_a_long_word_is_folded_below_its_block() -> None:
 
 @cache
 def listed() -> TableRows:
-    return table_of_subjects()
+    return table_of_subjects(offered_subjects())
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -114,7 +115,10 @@ def small(sample: object, r: object) -> int:
 
 
 def test_from_a_million_rows_on_a_size_has_three_digits() -> None:
-    sizes = [[str(cell) for cell in _row("n", Offered(f"{__name__}:{name}"))][3] for name in ("large", "small")]
+    sizes = [
+        [str(cell) for cell in _row("n", Offered("m:n", summary_of(f"{__name__}:{name}")))][3]
+        for name in ("large", "small")
+    ]
     assert sizes == ["1e+06", "999,999"]
 
 

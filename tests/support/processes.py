@@ -75,7 +75,6 @@ def left_behind(mark: str) -> list[str]:
 
 def servers_started() -> None:
     """Those of this process, with folders of their own: they outlive its audits, and what a test calls TMPDIR."""
-    from auditor.trials.second_server import entrust_folder, server
+    from auditor.host.server import AS_HERE, other_hash_seed, start_early
 
-    server()
-    entrust_folder(make=True)
+    start_early(AS_HERE, other_hash_seed())

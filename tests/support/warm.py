@@ -8,9 +8,11 @@ encoding of streams, is for tests that start an interpreter.
 from __future__ import annotations
 
 import ctypes
+import functools
 import gc
 import importlib
 import json
+import math
 import os
 import random
 import select
@@ -19,6 +21,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
@@ -201,12 +204,57 @@ def _become(asked: dict[str, Any], places: list[int], mark: int) -> NoReturn:
     os.chdir(asked["folder"])
     sys.path.insert(0, asked["folder"])
     _forget()
+    hosts = importlib.import_module("auditor.host.server")
+    vars(hosts)["start_program"] = functools.partial(_start_program, hosts.start_program)
     if not asked["second"]:
-        _ask_nobody()
+        os.environ["AUDITOR_SECOND_PROCESS"] = "1"
     for name, value in asked["changes"].items():
         module, _, attribute = name.partition(":")
         setattr(importlib.import_module(module), attribute, value)
     _run(*asked["entry"].split(":"), asked["words"])
+
+
+class ForkedServer:
+    """A server of hosts that is a fork of this process, as a Popen has it."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        if self.returncode is None:
+            with suppress(ChildProcessError):
+                ended, status = os.waitpid(self.pid, os.WNOHANG)
+                self.returncode = os.waitstatus_to_exitcode(status) if ended else None
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        end = time.monotonic() + (math.inf if timeout is None else timeout)
+        while (code := self.poll()) is None:
+            if time.monotonic() > end:
+                raise subprocess.TimeoutExpired("server", timeout or 0)
+            time.sleep(0.002)
+        return code
+
+
+def _start_program(really: Any, kind: Any, control: int, words: Any = None) -> Any:
+    """Fork a server, where its surroundings are those of this process; another hash seed takes an interpreter."""
+    if kind.environment or kind.python:
+        return really(kind, control, words)
+    if pid := os.fork():
+        return ForkedServer(pid)
+    os.setsid()
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in range(3):
+        os.dup2(nothing, number)
+    os.dup2(control, 3)
+    os.closerange(4, 256)
+    sys.argv[1:] = ["3"]
+    for name in ("SIGINT", "SIGTERM"):
+        signal.signal(getattr(signal, name), signal.SIG_IGN)
+    with suppress(BaseException):
+        importlib.import_module("auditor.host.child").main()
+    os._exit(1)
 
 
 def _forget() -> None:
@@ -227,7 +275,8 @@ def _run(module: str, name: str, words: list[str]) -> NoReturn:
         sys.exit(getattr(main, name)())
     except SystemExit as end:
         if os.getpid() == pid and module.startswith("auditor."):
-            # It watched, and has all loaded that the command needed: to end like an interpreter takes it longer.
+            # It has all loaded that the command needed: to end like an interpreter takes it longer.
+            importlib.import_module("auditor.host.server").close_servers()
             os._exit(end.code if isinstance(end.code, int) else 1)
         raise
 
@@ -253,21 +302,13 @@ def _place_of_mark() -> int:
     return int(find(MARK.encode()))
 
 
-def _ask_nobody() -> None:
-    from auditor.trials import second_process, second_server
-
-    second_server.server = second_process.server = lambda *_: None  # type: ignore[assignment,return-value]
-
-
 def _warm_up() -> None:
     """Load what an audit and its reports need, and reckon what is kept."""
-    for module in ("auditor.engine.worker_process", "auditor.engine.workers", "auditor.flow.ledger", "pebble"):
+    for module in ("auditor.host.child", "auditor.host.boundary", "auditor.engine.workers", "auditor.flow.ledger"):
         importlib.import_module(module)
     from auditor.cli.command_line import run
-    from auditor.trials import second_process, second_server
 
-    servers = second_server.server, second_process.server
-    _ask_nobody()
+    os.environ["AUDITOR_SECOND_PROCESS"] = "1"
     before, path = {*sys.modules}, [*sys.path]
     os.chdir(SUBJECTS)
     with open(os.devnull, "w") as nobody, redirect_stdout(nobody), redirect_stderr(nobody):
@@ -277,7 +318,8 @@ def _warm_up() -> None:
         if str(SUBJECTS) in str(getattr(sys.modules[name], "__file__", "")):
             del sys.modules[name]
     sys.path[:] = path
-    second_server.server, second_process.server = servers
+    del os.environ["AUDITOR_SECOND_PROCESS"]
+    importlib.import_module("auditor.host.server").close_servers()
 
 
 if __name__ == "__main__":

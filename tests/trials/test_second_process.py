@@ -17,7 +17,9 @@ import pytest
 from support.processes import left_behind, on_linux, wait_until
 
 import auditor
-from auditor.trials import second_process, second_server
+from auditor.host import server as hosts
+from auditor.host.server import other_hash_seed
+from auditor.trials import second_process
 
 
 def second_opinion(learner: Callable[..., Any]) -> str:
@@ -144,21 +146,23 @@ def test_a_second_process_that_hangs_is_not_waited_for(monkeypatch: pytest.Monke
 @pytest.fixture
 def own_servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The one that all tests share, with all that it has loaded, is left alone."""
-    monkeypatch.setattr(second_server, "_servers", {})
+    monkeypatch.setattr(hosts, "_servers", {})
     yield
-    for one in second_server._servers.values():
+    for one in hosts._servers.values():
         one.close()
 
 
 @pytest.mark.usefixtures("nothing_learnt", "own_servers")
 def test_all_come_from_one_server_and_a_dead_one_is_replaced() -> None:
     assert second_opinion(lambda sample, r: 1) == "same"
-    (first,) = {second_server.server()._process.pid for _ in range(3) if second_opinion(lambda sample, r: 2) == "same"}
-    process = second_server.server()._process  # asked for again it may be another one already
+    (first,) = {
+        hosts.server(other_hash_seed())._process.pid for _ in range(3) if second_opinion(lambda sample, r: 2) == "same"
+    }
+    process = hosts.server(other_hash_seed())._process  # asked for again it may be another one already
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     assert second_opinion(lambda sample, r: 3) == "same"
-    assert second_server.server()._process.pid != first
+    assert hosts.server(other_hash_seed())._process.pid != first
 
 
 @on_linux
@@ -166,8 +170,8 @@ def test_the_server_goes_when_its_client_is_killed(tmp_path: Path) -> None:
     """With the folder that was entrusted to it."""
     mark = uuid.uuid4().hex
     code = (
-        "import auditor, os, signal; auditor.audit(lambda sample, r: 1, 'uniform', size=1);"
-        "from auditor.trials.second_server import entrust_folder; entrust_folder(make=True);"
+        "import auditor, os, signal, tempfile; auditor.audit(lambda sample, r: 1, 'uniform', size=1);"
+        "from auditor.host.server import entrust; entrust(tempfile.mkdtemp());"
         "os.kill(os.getpid(), signal.SIGKILL)"
     )
     environment = os.environ | {"MARK": mark, "TMPDIR": str(tmp_path)}

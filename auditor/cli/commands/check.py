@@ -10,8 +10,8 @@ import rich_click as click
 
 from auditor.cli.commands.question import EXIT_CODES, SOURCE_OR_INPUT, ask_one, asking_options
 from auditor.cli.options import TableCommand, Typed, read_typed
-from auditor.cli.prints import stdout_kept
-from auditor.cli.several import answered_together, confidence_of, settled_together, time_of
+from auditor.cli.running import running_code
+from auditor.cli.several import audit_in_turn, confidence_of, report_together, settled_together, time_of
 from auditor.errors import UsageError
 
 _ANY = {"eta": 0.5, "nu": 0.5}  # for a string that is run again: it gets no verdict, and only its runs matter
@@ -35,13 +35,9 @@ def _check(target: str, **options: Any) -> int:
 
     Example: python -m auditor check algorithms.controls:first_bit --source "bernoulli(0.5)" --rho 0.2
     """
-    from auditor.lookup import is_package, search_here
-
     typed = read_typed(options)
-    if ":" not in target:
-        search_here()
-        if is_package(target):
-            return _check_package(target, typed)
+    if ":" not in target and _is_package(target):
+        return _check_package(target, typed)
     if "replay" in typed.given and "runs" in typed.given:
         typed.given.update({name: value for name, value in _ANY.items() if name not in typed.given})
     return ask_one(None, target, typed)
@@ -57,6 +53,17 @@ check = TableCommand(
 )
 
 
+def _is_package(target: str) -> bool:
+    """Return whether a target means everything that a package declares. A name that a table has needs no code."""
+    from auditor.host.boundary import run_in_host
+    from auditor.lookup import is_package, registered_subjects
+
+    if target in registered_subjects(runs=False):
+        return False
+    with running_code():
+        return run_in_host(is_package, target)
+
+
 def _check_package(package: str, typed: Typed) -> int:
     """Audit every subject by its declarations; only --confidence, --seed and options about running apply to all."""
     from auditor.engine.engine import RUN_OPTIONS
@@ -70,7 +77,8 @@ def _check_package(package: str, typed: Typed) -> int:
             f"{', '.join(own)} is for one subject, and {package} declares several: write {package}:function"
         )
     confidence = confidence_of(typed.given)
-    with stdout_kept():
-        targets = [subject.name for subject in declared_in(package)]
-    settled, seconds = settled_together(targets, typed.given), time_of(typed.given)
-    return answered_together(settled, typed.files, confidence, seconds=seconds, verbose=typed.verbose)
+    seconds = time_of(typed.given)
+    with running_code() as log:
+        settled = settled_together([subject.name for subject in declared_in(package)], typed.given)
+        records = audit_in_turn(settled, log, seconds=seconds)
+    return report_together(records, log, len(settled), typed.files, confidence, verbose=typed.verbose)

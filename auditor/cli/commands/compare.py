@@ -27,11 +27,9 @@ def _compare(targets: Sequence[str], **options: Any) -> int:
             raise UsageError(f"--old {typed.given['old']} and {before[0]} are two old versions: leave one of them out")
         typed.given["old"] = before[0]
     if old_params:
-        from auditor.lookup import search_here
-        from auditor.subjects.subject import parse_param
+        from auditor.literals import literal_or_text
 
-        search_here()  # a value may name a function
-        typed.given["old_param"] = {name: parse_param(text) for name, text in old_params.items()}
+        typed.given["old_param"] = {name: literal_or_text(text) for name, text in old_params.items()}
     return ask_one("compare", new, typed)
 
 

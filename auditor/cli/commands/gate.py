@@ -10,12 +10,10 @@ from typing import Any
 import rich_click as click
 
 from auditor.cli.options import OptionGivenOnce, TableCommand, Typed, read_typed, report_options, running_options
-from auditor.cli.prints import stdout_kept
-from auditor.cli.several import answered_together, time_of
+from auditor.cli.running import running_code
+from auditor.cli.several import audit_in_turn, report_together, time_of
 from auditor.errors import UsageError
 from auditor.files import check_writable
-from auditor.lookup import search_here
-from auditor.process.process_state import process_state_kept
 
 
 def _gate(names: tuple[str, ...], config: str | None, **options: Any) -> int:
@@ -40,7 +38,7 @@ def _gate(names: tuple[str, ...], config: str | None, **options: Any) -> int:
     files = {option: name if name == "-" else os.path.abspath(name) for option, name in typed.files.items()}
     typed = typed._replace(files=files)
     own["baseline"] = own["baseline"] and os.path.abspath(own["baseline"])
-    with chdir(file.parent), process_state_kept(over_all=True):  # what the file names is there
+    with chdir(file.parent):  # what the file names is there
         return _audit_entries(file, names, typed, **own)
 
 
@@ -58,17 +56,17 @@ def _audit_entries(
     before = None if path is None else read_baseline(path, makes=update_baseline)
     if update_baseline:
         check_writable(path, "--baseline")
-    search_here()
-    with stdout_kept():
-        seconds = time_of({**asked.whole, **typed.given})
+    seconds = time_of({**asked.whole, **typed.given})
+    with running_code() as log:
         settled = settle(asked, entries, typed.given, before)
+        records = audit_in_turn(settled, log, exitfirst=exitfirst, seconds=seconds)
     others = [entry.target for entry in asked.entries if entry not in entries]
-    return answered_together(
-        settled,
+    return report_together(
+        records,
+        log,
+        len(settled),
         typed.files,
         asked.confidence,
-        exitfirst=exitfirst,
-        seconds=seconds,
         verbose=typed.verbose,
         ended=lambda records: update(before, settled, records, others) if before and update_baseline else (),
     )

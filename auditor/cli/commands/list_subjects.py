@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import rich_click as click
 
 from auditor.cli.output import make_console
-from auditor.cli.prints import stdout_kept
+from auditor.cli.running import running_code
 from auditor.lookup import SHOWN
 
 if TYPE_CHECKING:
@@ -31,25 +31,48 @@ def list_subjects(name: str | None) -> int:
 
     Example: python -m auditor list rstat
     """
-    from auditor.lookup import registered_subjects, search_here
+    from auditor.lookup import offered_subjects, packages_without_table, registered_subjects
 
-    search_here(last=name is None or name in registered_subjects())  # installed ones find their own modules first
     out = make_console()
     if name is not None:
+        from auditor.host.boundary import run_in_host
         from auditor.report.terminal import show_parts
 
-        with stdout_kept():
-            parts = [*describe_subject(name)]
+        # Installed subjects find their own modules first.
+        with running_code(installed_first=name in registered_subjects(runs=False)):
+            parts = run_in_host(describe_subject, name)
         show_parts(parts, out)
         return 0
-    out.print(table_of_subjects())
+    offered: Mapping[str, Offered]
+    if packages_without_table():
+        from auditor.host.boundary import run_in_host
+
+        with running_code(installed_first=True):
+            offered = run_in_host(offered_with_values)
+    else:
+        offered = offered_subjects()
+    out.print(table_of_subjects(offered))
     out.print("list NAME shows one whole, and what it asks for.", style="dim")
     return 0
 
 
-def table_of_subjects() -> TableRows:
-    """Return a table of all registered subjects."""
+def offered_with_values() -> dict[str, Offered]:
+    """Return every registered subject with what `list` shows of it, or with the reason why it cannot be loaded."""
+    from auditor.errors import AuditorError
     from auditor.lookup import offered_subjects
+    from auditor.subjects.table import summary_of
+
+    found = {}
+    for name, one in offered_subjects().items():
+        try:
+            found[name] = one._replace(shown=summary_of(one.target)) if one.shown is None else one
+        except AuditorError as error:
+            found[name] = one._replace(shown={"error": str(error)})
+    return found
+
+
+def table_of_subjects(offered: Mapping[str, Offered]) -> TableRows:
+    """Return a table of registered subjects."""
     from auditor.report.columns import Column, TableRows
 
     columns = (
@@ -60,27 +83,21 @@ def table_of_subjects() -> TableRows:
         Column("expect", named=True, least=24),
         Column("target", least=40, extra=True),
     )
-    return TableRows(columns, [[*_row(name, one)] for name, one in offered_subjects().items()])
+    return TableRows(columns, [[*_row(name, one)] for name, one in offered.items()])
 
 
 def _row(name: str, one: Offered) -> Iterator[Text]:
     """Yield the cells of a subject; one that cannot be loaded is listed with the reason."""
     from rich.text import Text
 
-    from auditor.errors import AuditorError
-    from auditor.process.escape import visible
+    from auditor.escape import visible
 
     yield Text(visible(name))
-    values = one.shown
-    try:
-        if values is None:
-            from auditor.subjects.table import summary_of  # with all that loads a subject: only where no table has it
-
-            values = summary_of(one.target)
-    except AuditorError as error:
-        yield from (Text(), Text(), Text(), Text(visible(str(error)), style="red"))
+    values = one.shown or {}
+    if "error" in values:
+        yield from (Text(), Text(), Text(), Text(visible(str(values["error"])), style="red"))
     else:
-        for value in (values[name] for name in SHOWN):
+        for value in (values.get(name) for name in SHOWN):
             text = "" if value is None else f"{value}"
             if isinstance(value, int):
                 text = f"{value:,}" if value < _LARGE else f"{value:.3g}"
@@ -88,8 +105,8 @@ def _row(name: str, one: Offered) -> Iterator[Text]:
     yield Text(visible(one.target))
 
 
-def describe_subject(target: str) -> Iterator[Part]:
-    """Yield all that a subject's author declared, at its own parameters; AuditorError where it cannot be loaded."""
+def describe_subject(target: str) -> list[Part]:
+    """Return all that a subject's author declared, at its own parameters; AuditorError where it cannot be loaded."""
     from msgspec.structs import fields
 
     from auditor.flow.parts import Facts, Words
@@ -112,5 +129,4 @@ def describe_subject(target: str) -> Iterator[Part]:
     if subject.private:
         rows.append(("private", "randomness of each run's own, as ", subject.private))
     rows += [("parameter", f"{name}=", param_text(value)) for name, value in subject.settings.items()]
-    yield Words(f"SUBJECT  {subject.name}", "title")
-    yield Facts(rows)
+    return [Words(f"SUBJECT  {subject.name}", "title"), Facts(rows)]

@@ -15,7 +15,7 @@ import rich_click as click
 
 from auditor.cli.options import TableCommand, Typed, option_of, read_typed, report_options, source_option
 from auditor.cli.output import deliver, error_console, make_console, plain, tell_github
-from auditor.cli.prints import prints_logged, stdout_kept
+from auditor.cli.running import running_code
 from auditor.errors import UsageError
 
 if TYPE_CHECKING:
@@ -113,9 +113,8 @@ def asking_options(
 def ask_one(question: str | None, target: str, typed: Typed) -> int:
     """Ask, or show one trial again, and return the exit code; without a question the options choose one."""
     from auditor.engine.engine import RUN_OPTIONS
+    from auditor.escape import brief
     from auditor.flow.question import make_request
-    from auditor.lookup import search_here
-    from auditor.process.escape import brief
     from auditor.request import as_flag
 
     replay, cell = typed.given.pop("replay", None), typed.given.pop("cell", None)
@@ -127,7 +126,6 @@ def ask_one(question: str | None, target: str, typed: Typed) -> int:
             raise UsageError(f"{' and '.join(words)} and --replay do not go together: a replay makes no record")
         typed.given["accept_overlap"] = True  # a replay passes no verdict
     request = make_request(question, target, typed.sources, typed.given, texts=typed.texts)
-    search_here()
     error_console().print(plain(f"loading {brief(target)}: this runs its code", "dim"))
     if replay is not None:
         return _show_again(request, replay, cell)
@@ -144,10 +142,10 @@ def _answered(request: Request, files: Mapping[str, str], *, verbose: bool = Fal
     from auditor.report.terminal import show
 
     options = run_options_of(request)
-    with stdout_kept():
+    with running_code() as log:
         inquiry = find_question(request.question).begin(request)
-    with prints_logged() as (log, ours), Watching(ours, options.for_) as watch:
-        record = carry_out(inquiry, request, replace(options, log=log.file), watch)
+        with Watching(error_console(), options.for_) as watch:
+            record = carry_out(inquiry, request, replace(options, log=log.file), watch)
     confidence = request.options.confidence
     draw = functools.partial(show, record, verbose=verbose)
     out = deliver([record], files, draw, confidence=confidence, single=True)
@@ -161,7 +159,8 @@ def _show_again(request: Request, index: int, cell: int | None) -> int:
     from auditor.flow.run import replayed
     from auditor.report.terminal import show_parts
 
-    with stdout_kept():
-        parts = list(replayed(request, index, cell))
+    with running_code() as log:
+        parts = replayed(request, index, cell)
+    log.tell(error_console())
     show_parts(parts, make_console())
     return 0

@@ -20,9 +20,9 @@ import rich_click as click
 
 from auditor.cli.options import Count, OptionGivenOnce
 from auditor.cli.output import error_console, make_console, plain, warn
-from auditor.cli.prints import stdout_kept
+from auditor.cli.running import running_code
 from auditor.errors import BadValue, UsageError
-from auditor.lookup import find_object, is_program, search_here
+from auditor.lookup import find_object, is_program
 
 if TYPE_CHECKING:
     from auditor.flow.parts import Part
@@ -60,6 +60,7 @@ def replay(record_file: str, pair: int, cell: int | None, trust: bool) -> int:
     Example: python -m auditor replay record.json --pair 17 --trust
     """
     from auditor.flow.record import drawn_from, read_record
+    from auditor.host.boundary import run_in_host
     from auditor.report.terminal import show_parts
 
     record = read_record(Path(record_file))
@@ -73,9 +74,11 @@ def replay(record_file: str, pair: int, cell: int | None, trust: bool) -> int:
     with drawn_from(record_file):
         row = _row(record, cell, record_file)
     check_trusted(record, trust=trust)
-    search_here()
-    with stdout_kept():
-        parts = _again(record, row, pair)
+    with running_code() as log:
+        parts, warning = run_in_host(_again, record, row, pair)
+    if warning:
+        warn(warning)
+    log.tell(error_console())
     show_parts(parts, make_console())
     return 0
 
@@ -92,12 +95,15 @@ def _row(record: Record, cell: int | None, file: str) -> CellRow:
     return rows[cell or 0]
 
 
-def _again(record: Record, row: CellRow, pair: int) -> Sequence[Part]:
-    """Make the cell of a row again, check that it is what the record says, and run one of its trials."""
+def _again(record: Record, row: CellRow, pair: int) -> tuple[list[Part], str]:
+    """Make the cell of a row again, check that it is what the record says, and run one of its trials.
+
+    Return what is shown of it, and a warning if something has changed since.
+    """
     from msgspec.structs import replace
 
     from auditor.flow.question import find_question
-    from auditor.process.limits import one_thread
+    from auditor.host.limits import one_thread
     from auditor.trials.cell import make_bench
 
     check_named(record)
@@ -109,9 +115,9 @@ def _again(record: Record, row: CellRow, pair: int) -> Sequence[Part]:
     question = find_question(record.question)
     request = _request(record)
     cell = question.cell_of(request, record, row) or _cell(question.begin(request).cells, row, record)
-    _check_cell(cell, row, record)
+    warning = _check_cell(cell, row, record)
     with one_thread():
-        return list(find_question(cell.question).again(replace(make_bench(cell), copies=True), pair))
+        return [*find_question(cell.question).again(replace(make_bench(cell), copies=True), pair)], warning
 
 
 def _request(record: Record) -> Request:
@@ -137,11 +143,11 @@ def _cell(cells: Sequence[Cell], row: CellRow, record: Record) -> Cell:
     return replace(max(like, key=lambda cell: len(cell.name), default=cells[0]), size=row.size, seed=row.seed)
 
 
-def _check_cell(cell: Cell, row: CellRow, record: Record) -> None:
+def _check_cell(cell: Cell, row: CellRow, record: Record) -> str:
     """Refuse to run anything but what the record says: that is what whoever read it has agreed to.
 
     Cells of one record differ in their source, size, seed and variant, which the row has, and in the parameter that
-    varies. Code and data may have changed since the record was made: then there is a warning.
+    varies. Code and data may have changed since the record was made: then a warning is returned.
     """
     from msgspec.structs import replace
 
@@ -175,7 +181,8 @@ def _check_cell(cell: Cell, row: CellRow, record: Record) -> None:
     if others := others + then.differs(now, "replay"):
         raise UsageError(f"what the record asked for and what would run now differ in {', '.join(others)}: not run")
     if row.variant != "old" and (changed := then.differs(now, "resume")):
-        warn(f"since this record was made, something has changed: {', '.join(changed)}")
+        return f"since this record was made, something has changed: {', '.join(changed)}"
+    return ""
 
 
 # --- Trust: may what a record names be run?
@@ -186,7 +193,7 @@ def check_trusted(record: Record, *, trust: bool) -> None:
 
     What is not seen, or is taken off when a name is looked up, is no part of the name that somebody agreed to.
     """
-    from auditor.process.escape import shortened
+    from auditor.escape import shortened
 
     out = error_console()
     out.print(plain("This record names code, and a replay runs it:"))

@@ -11,7 +11,7 @@ import rich_click as click
 
 from auditor.cli.options import REPORTS, OptionGivenOnce, TableCommand, option_of, report_options, running_options
 from auditor.cli.output import check_files, deliver, plain, survived, write
-from auditor.cli.prints import stdout_kept
+from auditor.cli.running import running_code
 from auditor.cli.several import audit_in_turn, confidence_of, settled_together, time_of
 from auditor.errors import UsageError
 from auditor.files import check_writable, reason
@@ -49,8 +49,9 @@ def _theorems(only: str | None, folder: str, report_of_html: str | None, **optio
     confidence = confidence_of(given)
     files = _files(Path(folder))
     pages = check_files({"--html": report_of_html} if report_of_html else {})
-    settled = settled_together([subject.name for subject in _chosen(only)], given)
-    records, log = audit_in_turn(settled, seconds=time_of(given))
+    with running_code(installed_first=True) as log:
+        settled = settled_together([subject.name for subject in _chosen(only)], given)
+        records = audit_in_turn(settled, log, seconds=time_of(given))
     documents: dict[str, Callable[[], bytes]] = {
         "json": lambda: to_json_list(records),
         "md": lambda: theorems_markdown(records, confidence).encode("utf-8", "backslashreplace"),
@@ -81,14 +82,9 @@ def _files(folder: Path) -> dict[str, str]:
 
 def _chosen(only: str | None) -> list[Subject]:
     """Return the subjects with a theorem whose name or theorem contains `only`; UsageError if there is none."""
-    from auditor.lookup import search_here
     from auditor.questions.several import with_theorem
 
-    search_here(last=True)  # registered subjects are installed, and their own modules come first
-    with stdout_kept():
-        chosen = [
-            one for one in with_theorem() if only is None or only in one.name or only in str(one.declared.theorem)
-        ]
+    chosen = [one for one in with_theorem() if only is None or only in one.name or only in str(one.declared.theorem)]
     if not chosen:
         raise UsageError(f"--only {only} leaves no subject: python -m auditor list shows them")
     return chosen

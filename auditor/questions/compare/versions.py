@@ -16,15 +16,15 @@ from msgspec.structs import replace
 from auditor.errors import UsageError
 from auditor.flow.parts import Listing, Part, Words
 from auditor.flow.wobbles import WATCHED
-from auditor.process.worktree import Worktree, check_out
+from auditor.host.server import entrust
 from auditor.questions.cells import load_asked
+from auditor.questions.compare.worktree import Worktree, check_out
 from auditor.questions.one_pair import show_pair
 from auditor.request import Request
 from auditor.subjects.subject import param_text
 from auditor.trials.cell import Cell, given_probe, make_cell
 from auditor.trials.identity import params_as_texts
 from auditor.trials.other_version import Version
-from auditor.trials.second_server import entrust
 from auditor.trials.trial import Bench, NoOutput, Trial, elements_of, timed_run, with_bottom
 from auditor.trials.user_code import code_of, user_code
 from auditor.values import fingerprint, settle

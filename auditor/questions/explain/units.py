@@ -20,7 +20,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from auditor.process.foreign import call
+from auditor.foreign import call
 from auditor.questions.explain.outputs import (
     OutputNumbers,
     Reals,

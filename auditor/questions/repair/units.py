@@ -10,7 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from auditor.errors import UsageError, in_words, is_interrupt
-from auditor.process.foreign import call
+from auditor.foreign import call
 from auditor.questions.loss import Loss
 from auditor.questions.repair.settings import FAMILIES, Setting
 from auditor.randomness import Randomness, from_key

@@ -22,6 +22,7 @@ from auditor.flow.plan import DEFAULT_TARGET, Plan, check_confidence, check_targ
 from auditor.flow.question import Answer, Outlook, Question, Work
 from auditor.flow.record import CellRow, Measure, Record
 from auditor.flow.verdict import Verdict
+from auditor.host.boundary import in_host
 from auditor.lookup import find_object, importable_name
 from auditor.questions.cells import OneCell, cell_row, load_asked
 from auditor.questions.reuse.transcripts import (
@@ -244,6 +245,7 @@ class Reuse(Question):
         yield Listing("answers with one sample:", [answer.shown for answer in reused.answers])
 
 
+@in_host
 def make_interviews(analyst: Any, queries: int) -> InterviewTrial:
     """Return the trials with an analyst, which is given as a function or as its name module:fn."""
     fn = find_object(analyst) if isinstance(analyst, str) else analyst

@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from auditor.errors import AuditorError, SubjectError, is_interrupt
-from auditor.process.foreign import call
+from auditor.foreign import call
 from auditor.randomness import Key, from_key
 from auditor.sources.sample import copied
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any
 
+from auditor.lookup import INSTALLED
 from auditor.subjects.estimators import Fit
 
-INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}", os.path.dirname(os.__file__) + os.sep)
 _OURS = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
 _TYPED = ("<stdin>", "<string>", "<ipython", "<doctest")  # code that came from no file, by whoever runs the audit
 

@@ -7,8 +7,8 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
+from auditor.escape import visible
 from auditor.flow.record import CellRow, Record
-from auditor.process.escape import visible
 from auditor.report.words import answer_of
 
 _FORMULA = ("=", "+", "-", "@")

@@ -20,11 +20,11 @@ from xml.etree.ElementTree import Element, SubElement
 
 from auditor import __version__
 from auditor.errors import UsageError
+from auditor.escape import github_message, github_property, json_text, shortened, visible, xml_text
 from auditor.files import read_bytes
 from auditor.flow.parts import Listing
 from auditor.flow.record import Record
 from auditor.lookup import find_file, loaded_object, short_name
-from auditor.process.escape import github_message, github_property, json_text, shortened, visible, xml_text
 from auditor.report.terminal import as_text
 from auditor.report.words import advice
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from auditor.escape import code_block, code_cell, code_span, is_plain_text, sentence, shortened
 from auditor.flow.parts import Bar, Chart, Command, Facts, Listing, Part, Table, Words
 from auditor.flow.record import Record
 from auditor.lookup import short_name
-from auditor.process.escape import code_block, code_cell, code_span, is_plain_text, sentence, shortened
 from auditor.report.pictures.plot import plot
 from auditor.report.several import figures, reached
 from auditor.report.words import baseline_offers, count_trials, describe, shared_confidence

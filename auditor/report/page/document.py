@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from auditor import __version__
+from auditor.escape import shortened, xml_text
 from auditor.flow.parts import Bar, Chart, Part, Table
-from auditor.process.escape import shortened, xml_text
 from auditor.report.pictures.axes import top_of
 from auditor.report.pictures.svg import draw_axes, draw_sign, legend, ruler, sparkline, strip
 from auditor.statistics.outward import at_least, at_most, exact

@@ -13,9 +13,9 @@ from difflib import SequenceMatcher
 from gzip import compress
 from typing import TYPE_CHECKING
 
+from auditor.escape import shortened
 from auditor.flow.parts import Chart, Command, Facts, Listing, Part, Words
 from auditor.flow.record import Record, to_json, to_json_list
-from auditor.process.escape import shortened
 from auditor.report.page.document import (
     Bars,
     Download,

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from auditor.escape import shortened
 from auditor.flow.parts import Bar, Chart, Series
-from auditor.process.escape import shortened
 
 MEASURED = ("band", "points", "step")
 _LABEL = 60  # characters of what stands below an axis

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from auditor.escape import visible
 from auditor.flow.parts import Chart
-from auditor.process.escape import visible
 from auditor.report.pictures.axes import Scale, labels_of, line_ends, x_scale, y_scale
 
 _ROWS = 15

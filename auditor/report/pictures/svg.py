@@ -17,8 +17,8 @@ import msgspec
 from msgspec.structs import replace
 
 from auditor.errors import UsageError
+from auditor.escape import shortened, xml_text
 from auditor.flow.parts import Bar, Chart, Series
-from auditor.process.escape import shortened, xml_text
 from auditor.report.pictures.axes import MEASURED, Scale, labels_of, line_ends, x_scale, y_scale
 
 if TYPE_CHECKING:

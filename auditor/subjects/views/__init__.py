@@ -32,6 +32,7 @@ from msgspec.structs import replace
 
 from auditor.bounded import without_address
 from auditor.errors import NotComparable, UsageError, suggestion
+from auditor.host.boundary import in_host
 from auditor.literals import read_literal
 from auditor.lookup import find_object, importable_name
 from auditor.subjects.views import places
@@ -162,6 +163,7 @@ def _through(chain: Sequence[Link], output: Any, probe: Any = None) -> Any:
 OUTPUT = View("output", "output", lambda output: output)
 
 
+@in_host
 def make_view(spec: object) -> View:
     """Return the view that a user wrote, or that of a function."""
     if callable(spec):

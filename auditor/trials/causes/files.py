@@ -27,15 +27,15 @@ from typing import Any
 import msgspec
 
 from auditor.errors import AuditorError
-from auditor.files import digest_of_file
-from auditor.repair.mechanisms.own_frames import INSTALLED, OwnCode
+from auditor.files import ASIDE, digest_of_file, return_aside
+from auditor.lookup import INSTALLED
+from auditor.repair.mechanisms.own_frames import OwnCode
 from auditor.trials.causes.outside import COMPANIONS, FILE, World
 from auditor.trials.trial import Bench, apart
 from auditor.values import Difference
 
 UNUSED = 2**40  # no audit counts pairs from this index on
 _NAMED = 5  # files that a message names
-_ASIDE = ".kept-by-auditor"
 _CODE = (".py", ".pyc", ".pyi", ".so", ".pyd", ".dylib")
 _SYSTEM = ("/usr/", "/etc/", "/lib/", "/lib64/", "/bin/", "/var/lib/", "/System/", "/Library/")
 _PARTS = ("lib", "share", "etc", "bin")
@@ -150,7 +150,7 @@ def _without(
     """
     world.put_back_files()
     paths = [path + companion for path in taken for companion in ("", *COMPANIONS)]
-    if any(os.path.lexists(path + _ASIDE) for path in paths):
+    if any(os.path.lexists(path + ASIDE) for path in paths):
         return None  # somebody was killed here: this may be all that is left of a file
     there = [path for path in paths if os.path.isfile(path) or os.path.islink(path)]
     aside: list[str] = []
@@ -159,7 +159,7 @@ def _without(
             with open(journal, "w", encoding="ascii") as file:
                 json.dump(there, file)
         for path in there:
-            os.replace(path, path + _ASIDE)
+            os.replace(path, path + ASIDE)
             aside.append(path)
         output = _run_undone(world, bench, index, aside)
         difference = apart(first, output)
@@ -169,21 +169,7 @@ def _without(
     except (AuditorError, OSError):  # a file cannot be taken away, or a run cannot do without it
         return None
     finally:
-        _return(aside)
-
-
-def return_files(journal: str) -> None:
-    """Put back the files that a killed process had taken away, by what its journal says."""
-    with contextlib.suppress(OSError, ValueError):  # there is none, or it was never finished: nothing was taken away
-        with open(journal, encoding="ascii") as file:
-            paths = json.load(file)
-        _return(paths)
-
-
-def _return(paths: Iterable[str]) -> None:
-    for path in paths:
-        with contextlib.suppress(OSError):  # it is where it was
-            os.replace(path + _ASIDE, path)
+        return_aside(aside)
 
 
 def _run_undone(world: World, bench: Bench, index: int, missing: list[str]) -> Any:

@@ -18,8 +18,8 @@ from support.requests import bench_of
 from auditor.trials.causes import elsewhere
 from auditor.trials.causes.elsewhere import (
     Compared,
+    Elsewhere,
     NotElsewhere,
-    Surroundings,
     earlier_runs_show,
     fingerprint_elsewhere,
     hash_seed_shows,
@@ -27,7 +27,7 @@ from auditor.trials.causes.elsewhere import (
     threads_show,
 )
 from auditor.trials.causes.hash_orders import CodeReading
-from auditor.trials.serving import workers_limited
+from auditor.trials.opinions import run_there
 from auditor.trials.trial import Bench, run_pair
 from auditor.values import Difference, fingerprint
 
@@ -122,7 +122,7 @@ def test_processes_of_one_hash_seed_have_no_global_generator_in_common() -> None
         return random.random(), np.random.random()
 
     made = bench(unseeded)
-    answers = [elsewhere._ask_anew(made, Surroundings(), ask="run", index=0)["shown"].split(",") for _ in range(2)]
+    answers = [elsewhere._ask_anew(made, Elsewhere(), run_there, 0).shown.split(",") for _ in range(2)]
     assert all(left != right for left, right in zip(*answers, strict=True))
 
 
@@ -203,15 +203,13 @@ def test_last_digits_are_told() -> None:
     assert found.turns == ((False, False),), "they are no evidence, and one turn is enough to see that"
 
 
-def test_pools_and_processors_are_put_back() -> None:
-    before = ThreadPoolExecutor.__init__, os.cpu_count
-    with workers_limited(1):
-        assert os.cpu_count() == 1
-        with ThreadPoolExecutor(7) as pool:
-            assert pool._max_workers == 1
-    with workers_limited(3), ThreadPoolExecutor(max_workers=2) as pool:
-        assert (os.cpu_count(), pool._max_workers) == (3, 2)
-    assert (ThreadPoolExecutor.__init__, os.cpu_count) == before
+@pytest.mark.parametrize(("threads", "asked", "got"), [(1, 7, 1), (3, 2, 2)])
+def test_a_host_looks_as_if_the_machine_had_so_many_processors(threads: int, asked: int, got: int) -> None:
+    def pools(sample: Any, r: Any) -> tuple[int | None, int]:
+        with ThreadPoolExecutor(max_workers=asked) as pool:
+            return os.cpu_count(), pool._max_workers
+
+    assert fingerprint_elsewhere(bench(pools), 0, Elsewhere(0, threads)) == fingerprint((threads, got))
 
 
 def test_a_run_and_a_pair_are_what_they_are_here() -> None:
@@ -221,14 +219,14 @@ def test_a_run_and_a_pair_are_what_they_are_here() -> None:
     made = bench(rounded)
     for index in range(4):
         assert run_pair_elsewhere(made, index).difference == run_pair(made, index).difference
-        assert fingerprint_elsewhere(made, index, Surroundings()) == fingerprint(made.run(index, 0))
+        assert fingerprint_elsewhere(made, index, Elsewhere()) == fingerprint(made.run(index, 0))
 
 
 def test_one_process_answers_for_many_and_for_benches_that_are_alike() -> None:
     def process(sample: Any, r: Any) -> int:
         return os.getpid()
 
-    found = {fingerprint_elsewhere(bench(process), index, Surroundings()) for index in range(5)}
+    found = {fingerprint_elsewhere(bench(process), index, Elsewhere()) for index in range(5)}
     assert len(found) == 1
     assert found != {fingerprint(os.getpid())}
 
@@ -248,7 +246,7 @@ def test_what_a_run_has_to_load_is_loaded_for_the_next_process() -> None:
 
     made, found = bench(late), []
     for _ in range(2):
-        found.append(fingerprint_elsewhere(made, 0, Surroundings()))
+        found.append(fingerprint_elsewhere(made, 0, Elsewhere()))
         elsewhere.close_processes()
     assert found[0] != fingerprint([True] * len(rarities)) == found[1]
 
@@ -265,7 +263,7 @@ def test_what_goes_wrong_there_is_said(what: Callable[[], Any], words: str, monk
     monkeypatch.setattr(elsewhere, "_PATIENCE", 1.0)
     made = bench(lambda sample, r: what())
     with pytest.raises(NotElsewhere, match=words):
-        fingerprint_elsewhere(made, 0, Surroundings())
+        fingerprint_elsewhere(made, 0, Elsewhere())
 
 
 def test_what_cannot_be_sent_is_said() -> None:

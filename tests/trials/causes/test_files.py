@@ -22,6 +22,7 @@ import pytest
 from support.requests import bench_of
 
 import auditor
+from auditor.files import return_files
 from auditor.trials.causes import files, outside
 from auditor.trials.causes.files import Files, files_between_runs
 from auditor.trials.second_process import file_clock
@@ -468,12 +469,12 @@ def test_what_a_killed_process_had_taken_away_is_put_back_by_its_journal(
     journal = str(folder / "journal.json")
     Path("run.log").write_text("precious\n")
     with monkeypatch.context() as killed:
-        killed.setattr(files, "_return", lambda paths: None)
+        killed.setattr(files, "return_aside", lambda paths: None)
         files_between_runs(bench_of(logged_and_read, "uniform", size=8), file_clock(), journal=journal)
     aside = Path("run.log.kept-by-auditor")
     assert aside.read_text() == "precious\n"
     Path("run.log").unlink()
     for _ in range(2):  # the second time all is where it was
-        files.return_files(journal)
+        return_files(journal)
         assert (Path("run.log").read_text(), aside.exists()) == ("precious\n", False)
-    files.return_files(str(folder / "none.json"))
+    return_files(str(folder / "none.json"))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from auditor.errors import UsageError
-from auditor.process.worktree import check_out
+from auditor.questions.compare.worktree import check_out
 
 # Keys, each with a program that leaves its mark; and the value of one that makes git need it.
 NAMED = (

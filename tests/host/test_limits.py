@@ -10,11 +10,11 @@ import threading
 import pytest
 from support.processes import on_linux
 
-from auditor.process import limits
+from auditor.host import limits
 
 CODE = """
 from threadpoolctl import threadpool_info
-from auditor.process.limits import one_thread
+from auditor.host.limits import one_thread
 
 def threads():
     with one_thread():

@@ -14,19 +14,8 @@ class Patient:
     """A stream that goes on when what it is given is lost, and remembers why; everything else is its stream's."""
 
     def __init__(self, stream: Any) -> None:
-        self._last = stream
-        self._descriptor = _descriptor(stream)
+        self._stream = stream
         self.trouble = ""
-
-    @property
-    def _stream(self) -> Any:
-        """Another one on the same descriptor, where a subject has closed it: that it cannot be written to is no loss
-        of whoever audits it."""
-        if self._descriptor is not None and self._last.closed:
-            self._last = open(  # noqa: SIM115 - as long as the process
-                self._descriptor, "w", encoding=self._last.encoding, errors="backslashreplace", closefd=False
-            )
-        return self._last
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -49,7 +38,7 @@ class Patient:
     def _losing(self) -> Iterator[None]:
         try:
             yield
-        except (OSError, ValueError) as error:  # a subject may have closed it, too
+        except (OSError, ValueError) as error:
             self.lose(error)
 
     def lose(self, error: OSError | ValueError) -> None:
@@ -62,14 +51,6 @@ class Patient:
             os.close(void)
 
     is_unread = False  # its reader has left, which many do who have seen enough
-
-
-def _descriptor(stream: Any) -> int | None:
-    """What a stream of text ends in, if anything that the system knows."""
-    try:
-        return int(stream.fileno()) if hasattr(stream, "encoding") else None
-    except (OSError, ValueError, AttributeError):
-        return None
 
 
 class _Below(Patient):

@@ -1,0 +1,286 @@
+"""The program of a server and its hosts: `python -m auditor.host.child DESCRIPTOR`, started by `server` alone.
+
+The server itself runs nobody's code: it forks a host off for each request. A host goes to the place that it is told,
+then answers one message after the other until whoever asks is gone. When that one is gone, the server ends all its
+hosts and everything that their code has started, and removes the folders that were entrusted to it.
+
+One place starts, kills and reaps: every host has a session of its own, and is the subreaper of what its code starts;
+when it has ended, the server becomes that, and kills whatever is left.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import gc
+import importlib
+import os
+import select
+import shutil
+import signal
+import socket
+import sys
+from itertools import count
+
+import msgspec
+
+from auditor.errors import Stopping
+from auditor.files import return_files
+from auditor.host.limits import limit_memory
+from auditor.host.messages import receive, send
+from auditor.host.reaping import become_subreaper, die_with_parent, end_children, kill_group
+from auditor.host.run_folders import remove_folders_of
+from auditor.host.server import FOLDER, NEW_HOST, Place, folder_for_sockets
+from auditor.host.slot import LOADING, Slot
+from auditor.lookup import INSTALLED, found_by_files
+
+_PRELOADED = ("auditor.host.boundary", "auditor.trials.trial", "auditor.flow.fitness", "cloudpickle", "threadpoolctl")
+_TELLS = 3  # answers in which a host tells what libraries it has loaded
+_SENDING = 5.0  # seconds for whoever asks to say what it wants loaded
+_HIGH = 600  # from where on descriptors are out of the way
+_IDLE = 1000  # milliseconds between two looks whether whoever asks is still there
+
+
+class _Held(msgspec.Struct):
+    """A host, seen by its server."""
+
+    leash: socket.socket
+    folder: str  # for the sockets of its multiprocessing, and its journal; removed with it
+
+
+class _Serving:
+    """The loop of a server."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control, self._client = control, os.getppid()
+        self._hosts: dict[int, _Held] = {}
+        self._folders: list[str] = []  # those of whoever asks, removed when it is gone
+        self._awake, wake = os.pipe()
+        os.set_blocking(wake, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(wake)
+
+    def run(self) -> None:
+        """Serve until whoever asks is gone."""
+        while os.getppid() == self._client:
+            poll = select.poll()
+            poll.register(self._control, select.POLLIN)
+            poll.register(self._awake, select.POLLIN)
+            for host in self._hosts.values():
+                poll.register(host.leash, select.POLLIN)
+            ready = {descriptor for descriptor, _ in poll.poll(_IDLE)}
+            if self._awake in ready:
+                os.read(self._awake, 512)
+            if self._control.fileno() in ready and not self._serve():
+                break
+            for pid, host in self._hosts.items():
+                if host.leash.fileno() in ready:  # pulled, or let go of
+                    kill_group(pid)
+            self._reap()
+        self._end()
+
+    def _serve(self) -> bool:
+        """Do what one message asks for; False if whoever asks is gone."""
+        message, descriptors, _, _ = socket.recv_fds(self._control, 1, 3)
+        if message == FOLDER:
+            with socket.socket(fileno=descriptors[0]) as link, contextlib.suppress(OSError):
+                link.settimeout(_SENDING)
+                self._folders.append(os.fsdecode(receive(link)))
+        elif message == NEW_HOST:
+            self._fork(*descriptors)
+        return bool(message)
+
+    def _fork(self, link: int, leash: int, slot: int) -> None:
+        """Fork a host, after loading what earlier ones had to load."""
+        end = socket.socket(fileno=link)
+        end.settimeout(_SENDING)
+        with contextlib.suppress(OSError, ValueError):
+            _preload(msgspec.json.decode(receive(end)))
+        folder = folder_for_sockets()
+        gc.freeze()  # what is loaded is not looked at again in each host
+        if pid := os.fork():
+            self._hosts[pid] = _Held(socket.socket(fileno=leash), folder)
+            end.close()
+            os.close(slot)
+            return
+        code = 1
+        try:
+            os.close(leash)
+            for descriptor in (self._control, *(host.leash for host in self._hosts.values())):
+                descriptor.close()
+            signal.set_wakeup_fd(-1)
+            _be_host(end, slot, folder)
+            code = 0
+        finally:
+            os._exit(code)  # taking the interpreter down costs more than an answer
+
+    def _reap(self) -> None:
+        """Tell how hosts ended, and end what they left behind."""
+        ended = []
+        for pid in [*self._hosts]:
+            found, status = os.waitpid(pid, os.WNOHANG)
+            if found:
+                ended.append(pid)
+                host = self._hosts.pop(pid)
+                kill_group(pid)  # others of its session
+                with contextlib.suppress(OSError):
+                    host.leash.send(str(os.waitstatus_to_exitcode(status)).encode())
+                host.leash.close()
+                _clear(host.folder, pid)
+        if ended or not self._hosts:
+            end_children(but=self._hosts)
+
+    def _end(self) -> None:
+        for pid in self._hosts:
+            kill_group(pid)
+        end_children()
+        for pid, host in self._hosts.items():
+            _clear(host.folder, pid)
+        for folder in self._folders:
+            shutil.rmtree(folder, ignore_errors=True)
+        os._exit(0)
+
+
+def _clear(folder: str, pid: int) -> None:
+    """Put back what a host that was killed had taken away, and remove its folders."""
+    remove_folders_of(pid)
+    return_files(os.path.join(folder, JOURNAL))
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+JOURNAL = "taken-away.json"  # in a host's folder: the user's files that it has taken away for a run
+_tried: set[str] = set()  # modules that are made while another is loaded cannot be imported by their names
+
+
+def _preload(names: list[str]) -> None:
+    """Load libraries that take long, once for all hosts."""
+    for name in names:
+        if name not in sys.modules and name not in _tried:
+            with contextlib.suppress(Exception):
+                importlib.import_module(name)
+    _tried.update(names)
+
+
+# What a host does.
+
+
+class HostState(msgspec.Struct):
+    """What a process knows of itself if it is a host."""
+
+    slot: Slot
+    pid: int
+    folder: str
+    memory: int | None = None
+
+
+this_host: list[HostState] = []  # the one that this process is, if it is one
+
+
+def _be_host(link: socket.socket, slot: int, folder: str) -> None:
+    """Leave the server's session, go to the place that is asked for, and answer until nobody asks any more."""
+    from auditor.host.boundary import carried_out
+
+    link = socket.socket(fileno=high_descriptor(link.detach()))
+    os.setsid()  # a session of its own: it can be killed with everything that its code starts
+    die_with_parent()
+    become_subreaper()
+    for kind in (signal.SIGTERM, signal.SIGCHLD):
+        signal.signal(kind, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    Stopping.is_ours = True  # no keyboard reaches a host: whoever raises what it would, raises it
+    state = HostState(Slot(slot), os.getpid(), folder)
+    state.slot.write(LOADING)
+    this_host[:] = [state]
+    _use_folder(folder)
+    if numpy := sys.modules.get("numpy"):
+        numpy.random.seed()  # `random` seeds itself afresh in a fork, and numpy does not
+    with contextlib.suppress(OSError):
+        link.settimeout(None)
+        _go_to(msgspec.json.decode(receive(link), type=Place), state)
+        known = libraries()
+        for number in count():
+            new = functools.partial(_new_libraries, known) if number < _TELLS else tuple
+            answer = carried_out(receive(link), new)
+            if os.getpid() != state.pid:
+                os._exit(1)  # somebody's code forked, and its copy of this process came back: it has nothing to say
+            _flush_prints()
+            try:
+                send(link, answer)
+            except OSError:
+                os._exit(1)  # somebody's code has closed the link, or whoever asked is gone
+    atexit._run_exitfuncs()  # those of whoever's code ran here
+
+
+def _flush_prints() -> None:
+    """Write out what somebody's code has printed: this process is killed when it is no longer needed."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):  # it may have been closed, or replaced by anything
+            stream.flush()
+
+
+def high_descriptor(descriptor: int) -> int:
+    """Move a descriptor to a high number: code that closes what it has not opened seldom goes that far."""
+    import fcntl
+
+    try:
+        moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _HIGH)
+    except OSError:  # fewer may be open
+        return descriptor
+    os.close(descriptor)
+    return moved
+
+
+def _go_to(place: Place, state: HostState) -> None:
+    """Take over the folder, the path and the environment of whoever asks, and print where it wants it."""
+    os.environ.clear()
+    os.environ.update(place.environment)
+    sys.path[:] = [*place.path, *(sys.path if place.keeps_path else ())]
+    found_by_files(place.files)
+    if os.path.isdir(place.folder):
+        os.chdir(place.folder)
+    if place.log:
+        log = os.open(place.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        os.close(log)
+    state.memory = place.memory
+
+
+def limit_this_host() -> None:
+    """Limit the memory of this host, as it was told; called once the subject is loaded."""
+    if this_host and this_host[0].memory is not None:
+        limit_memory(this_host[0].memory)
+        this_host[0].memory = None
+
+
+def libraries() -> set[str]:
+    """Return the modules that are loaded and were installed, and not written with the subject."""
+    origins = {name: getattr(getattr(module, "__spec__", None), "origin", None) for name, module in sys.modules.items()}
+    return {name for name, origin in origins.items() if origin and any(place in origin for place in INSTALLED)}
+
+
+def _new_libraries(known: set[str]) -> tuple[str, ...]:
+    return tuple(sorted(libraries() - known))
+
+
+def _use_folder(folder: str) -> None:
+    """Have multiprocessing use this folder: it would make one itself, and leave it behind when it is killed."""
+    from multiprocessing.process import current_process
+
+    current_process()._config["tempdir"] = folder  # type: ignore[attr-defined]
+
+
+def main() -> None:
+    for kind in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(kind, signal.SIG_IGN)
+    become_subreaper()
+    for name in _PRELOADED:
+        importlib.import_module(name)
+    _Serving(socket.socket(fileno=int(sys.argv[1]))).run()
+
+
+if __name__ == "__main__":
+    from auditor.host.child import main as run  # the module by its own name, which has what hosts know of themselves
+
+    run()

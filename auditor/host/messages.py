@@ -1,0 +1,101 @@
+"""How do a controller and a host talk? By messages of bytes over a socket, each behind its length."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import socket
+from collections import deque
+from time import monotonic
+
+_LENGTH = 8  # bytes that say how long a message is
+_CHUNK = 2**20
+
+
+def send(link: socket.socket, message: bytes) -> None:
+    """Send a message, waiting until the other side has taken it."""
+    link.sendall(len(message).to_bytes(_LENGTH, "big"))
+    link.sendall(message)
+
+
+def receive(link: socket.socket) -> bytes:
+    """Wait for a message; OSError if the other side is gone."""
+    return _exactly(link, int.from_bytes(_exactly(link, _LENGTH), "big"))
+
+
+def _exactly(link: socket.socket, count: int) -> bytes:
+    parts = bytearray()
+    while len(parts) < count:
+        part = link.recv(min(count - len(parts), _CHUNK))
+        if not part:
+            raise OSError("the other side is gone")
+        parts += part
+    return bytes(parts)
+
+
+class Link:
+    """A controller's end of a socket. It never waits for a host that is busy: what cannot be sent yet is kept."""
+
+    def __init__(self, end: socket.socket) -> None:
+        end.setblocking(False)
+        self._end = end
+        self._incoming, self._outgoing = bytearray(), bytearray()
+        self._messages: deque[bytes] = deque()
+
+    def fileno(self) -> int:
+        return self._end.fileno()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether something is still to be sent."""
+        return bool(self._outgoing)
+
+    def send(self, message: bytes) -> None:
+        self._outgoing += len(message).to_bytes(_LENGTH, "big") + message
+        self.pump()
+
+    def pump(self) -> None:
+        """Send and receive what can be without waiting. A host that is gone is noticed elsewhere."""
+        with contextlib.suppress(OSError):
+            while self._outgoing:
+                del self._outgoing[: self._end.send(memoryview(self._outgoing)[:_CHUNK].tobytes())]
+        with contextlib.suppress(OSError):
+            while part := self._end.recv(_CHUNK):
+                self._incoming += part
+        while len(self._incoming) >= _LENGTH:
+            end = _LENGTH + int.from_bytes(self._incoming[:_LENGTH], "big")
+            if len(self._incoming) < end:
+                break
+            self._messages.append(bytes(self._incoming[_LENGTH:end]))
+            del self._incoming[:end]
+
+    def next(self) -> bytes | None:
+        """Return the next message that has come; None if none has."""
+        return self._messages.popleft() if self._messages else None
+
+    def close(self) -> None:
+        self._end.close()
+
+
+def wait(links: list[Link], leashes: list[int], seconds: float | None) -> None:
+    """Wait until something comes from a host, or something can be sent, or one has ended, or the time is over."""
+    poll = select.poll()
+    for link in links:
+        if link.fileno() >= 0:
+            poll.register(link.fileno(), select.POLLIN | (select.POLLOUT if link.is_waiting else 0))
+    for leash in leashes:
+        poll.register(leash, select.POLLIN)
+    poll.poll(None if seconds is None else max(0.0, seconds) * 1000)
+
+
+def until(deadline: float | None) -> float | None:
+    """Return the seconds that are left until a deadline, as `monotonic` counts; None if there is none."""
+    return None if deadline is None else max(0.0, deadline - monotonic())
+
+
+def pair() -> tuple[socket.socket, socket.socket]:
+    """Return the two ends of a new socket; ours is not handed on to other programs."""
+    ours, theirs = socket.socketpair()
+    os.set_inheritable(ours.fileno(), False)
+    return ours, theirs

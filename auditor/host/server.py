@@ -1,0 +1,348 @@
+"""How is a host started, asked and ended? This is the side of whoever asks; `child` is the other one.
+
+A server is a new interpreter that has numpy and us loaded, and runs nobody's code. It forks a host off whenever it is
+asked for one, so that a fresh host costs milliseconds. There is one server for each kind of surroundings: an
+interpreter, a hash seed, a number of threads. A server ends all its hosts when whoever started it is gone.
+
+A host is held by three descriptors. Messages go over its link. Its leash comes from the server: to pull it kills the
+host, with everything that its code has started, and the server says over it how the host ended. The slot is shared
+memory, and says which run is under way.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from time import monotonic
+from typing import Any
+
+import msgspec
+
+from auditor.errors import SubjectError, UsageError
+from auditor.host.messages import Link, pair, send, until, wait
+from auditor.host.reaping import exit_words, kill_group
+from auditor.host.slot import Slot
+from auditor.lookup import file_modules
+
+NEW_HOST, FOLDER = b"?", b"/"  # what descriptors that a server is sent are for
+_FAREWELL = 2.0  # seconds for a server to end everything that it started
+_ROOM = 64  # bytes of TMPDIR: the path of a socket there has 32 more, and 103 at most
+_SHORT = ("/tmp", "/var/tmp")
+_THREADS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_MAX_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "POLARS_MAX_THREADS",
+    "RAYON_NUM_THREADS",
+    "LOKY_MAX_CPU_COUNT",
+)
+learnt: set[str] = set()  # libraries that hosts had to load: a server loads them before it forks the next one
+
+
+class HostGone(SubjectError):
+    """A host ended before it had answered. `code` is its exit code, below 0 for a signal; None if nobody knows."""
+
+    def __init__(self, code: int | None, words: str = "") -> None:
+        self.code = code
+        super().__init__(words or ("the server of its process is gone" if code is None else exit_words(code)))
+
+
+class Surroundings(msgspec.Struct, frozen=True):
+    """What the environment of a host has of its own, and the program that runs it."""
+
+    environment: tuple[tuple[str, str], ...] = ()
+    python: str = ""  # the interpreter; ours where it is empty
+    folder: str | None = None  # the working folder of an interpreter that is not to find the modules here
+
+
+AS_HERE = Surroundings()  # the hash seed is that of the environment, or a random one where it has none
+
+
+def other_hash_seed() -> Surroundings:
+    """Return surroundings with a hash seed that is not the one of this process' environment."""
+    return Surroundings((("PYTHONHASHSEED", "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"),))
+
+
+def surroundings(hash_seed: int, threads: int) -> Surroundings:
+    """Return surroundings with a given hash seed, and in which every library computes in so many threads."""
+    return Surroundings((("PYTHONHASHSEED", str(hash_seed)), *((name, str(threads)) for name in _THREADS)))
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a host does its work: what it shares with the process that asks, and where it prints."""
+
+    folder: str
+    path: tuple[str, ...]
+    environment: Mapping[str, str]
+    files: Mapping[str, str]  # modules that were loaded from files, by their names
+    log: str | None = None  # the file that takes what is printed there; None: it is lost
+    memory: int | None = None  # bytes that it may hold once the subject is loaded
+    keeps_path: bool = False  # whether the path of its own interpreter comes behind this one
+
+
+_paths: list[tuple[str, ...]] = []  # where hosts look for modules, if it is not where this process does
+
+
+@contextlib.contextmanager
+def looking_in_folder(*, installed_first: bool) -> Iterator[None]:
+    """While this lasts, new hosts look for modules in the working folder too, which this process does not.
+
+    The folder comes first, as with `python -m`, or behind everything that is installed.
+    """
+    folder = os.getcwd()
+    others = tuple(one for one in sys.path if one not in ("", folder))
+    _paths.append((*others, folder) if installed_first else (folder, *others))
+    try:
+        yield
+    finally:
+        _paths.pop()
+
+
+def here(kind: Surroundings = AS_HERE, *, log: str | None = None, memory: int | None = None) -> Place:
+    """Return the place of this process, its folder, path and environment, for a host in such surroundings."""
+    folder = os.getcwd()
+    path = _paths[-1] if _paths else tuple(one or folder for one in sys.path)
+    return Place(folder, path, {**os.environ, **dict(kind.environment)}, file_modules(), log, memory)
+
+
+class Host:
+    """One process that runs somebody's code, seen by whoever asks it."""
+
+    def __init__(self, server: Server, place: Place, libraries: Collection[str] = ()) -> None:
+        """Have a host started. `libraries` are what its code will import, for the server to load before it forks."""
+        (link, theirs), (self._leash, held) = pair(), pair()
+        self.slot = Slot()
+        self._exit: HostGone | None = None
+        self.pending = 0  # messages without an answer
+        try:
+            with theirs, held:
+                places = [theirs.fileno(), held.fileno(), self.slot.descriptor]
+                server.send_descriptors(NEW_HOST, places)
+            send(link, msgspec.json.encode(sorted(learnt.union(libraries))))
+            send(link, msgspec.json.encode(place))
+        except OSError as error:
+            self._exit = HostGone(None, f"no process can be started ({error})")
+        finally:
+            self.slot.close()
+        self.link = Link(link)
+
+    def ask(self, message: bytes) -> None:
+        """Send a message, of which the answer comes later."""
+        self.pending += 1
+        self.link.send(message)
+
+    def answer(self) -> bytes | None:
+        """Return the next answer; None if there is none yet; HostGone if there will be none."""
+        self.link.pump()
+        gone = self.gone()  # asked before the link is read for the last time: an answer may have come just before
+        if gone:
+            self.link.pump()
+        if (found := self.link.next()) is not None:
+            self.pending -= 1
+            return found
+        if gone:
+            raise gone
+        return None
+
+    def wait(self, deadline: float | None = None) -> bytes:
+        """Wait for the next answer; TimeoutError after the deadline, HostGone if there will be none."""
+        while (found := self.answer()) is None:
+            if deadline is not None and monotonic() >= deadline:
+                raise TimeoutError("no answer in time")
+            wait([self.link], [self._leash.fileno()], until(deadline))
+        return found
+
+    def gone(self) -> HostGone | None:
+        """Return how this host ended; None if it has not."""
+        if self._exit is None:
+            self._leash.setblocking(False)
+            try:
+                told = self._leash.recv(16)
+            except BlockingIOError:
+                return None
+            except OSError:
+                told = b""
+            self._exit = HostGone(int(told) if told else None)
+        return self._exit
+
+    @property
+    def leash(self) -> int:
+        return self._leash.fileno()
+
+    def kill(self) -> None:
+        """End this host at once, with everything that its code has started; `gone` says how it ended once it has."""
+        with contextlib.suppress(OSError):
+            self._leash.send(b"K")
+
+    def close(self) -> None:
+        """End this host and forget it."""
+        self.kill()
+        self.link.close()
+        self._leash.close()
+        if self._exit is None:
+            self._exit = HostGone(None, "it was closed")
+
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception):  # it may never have been started
+            self.close()  # a host that nobody can ask any more
+
+
+def wait_for(hosts: Sequence[Host], seconds: float | None) -> None:
+    """Wait until one of the hosts has something to say, or has ended, or the time is over."""
+    wait([host.link for host in hosts], [host.leash for host in hosts if host.leash >= 0], seconds)
+
+
+class Server:
+    """A program that forks hosts, seen by whoever started it."""
+
+    def __init__(self, kind: Surroundings) -> None:
+        import tempfile
+
+        self._control, theirs = pair()
+        self._words = tempfile.TemporaryFile() if kind.python else None  # noqa: SIM115 - as long as the server
+        with theirs:
+            self._process = start_program(kind, theirs.fileno(), self._words)
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def send_descriptors(self, what: bytes, places: Sequence[int]) -> None:
+        socket.send_fds(self._control, [what], places)
+
+    def entrust(self, folder: str) -> None:
+        """Have a folder removed when this process is gone, however it went."""
+        ours, theirs = pair()
+        with ours, theirs, contextlib.suppress(OSError):
+            self.send_descriptors(FOLDER, [theirs.fileno()])
+            send(ours, os.fsencode(folder))
+
+    def last_words(self) -> str:
+        """Return the last line that the program of another interpreter has written to standard error."""
+        if self._words is None:
+            return ""
+        self._words.seek(0)
+        lines = self._words.read().decode(errors="backslashreplace").strip().splitlines()
+        return lines[-1] if lines else ""
+
+    def forget(self) -> None:
+        """Let go of the server, in a fork of the process that started it."""
+        with contextlib.suppress(OSError):
+            self._control.close()
+
+    def close(self) -> None:
+        """End the server, with everything that it started."""
+        self.forget()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_FAREWELL)
+            return
+        kill_group(self._process.pid)
+        self._process.wait()
+
+
+# In another interpreter: this package and no other by its name, and nothing of the working folder on the path.
+_BOOT = """
+import importlib.util, sys
+sys.path[:] = [place for place in sys.path if place]
+spec = importlib.util.spec_from_file_location("auditor", sys.argv[2])
+sys.modules["auditor"] = module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+from auditor.host.child import main
+main()
+"""
+
+
+def start_program(kind: Surroundings, control: int, words: Any = None) -> Any:
+    """Start the interpreter of a server, which is told the number of its end of the control socket."""
+    own = {"OPENBLAS_NUM_THREADS": "1", **dict(kind.environment)}
+    if kind.python:
+        package = os.path.join(os.path.dirname(os.path.dirname(__file__)), "__init__.py")
+        program = [kind.python, "-c", _BOOT, str(control), package]
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONHOME"}
+    else:
+        own["PYTHONPATH"] = os.pathsep.join(path or os.getcwd() for path in sys.path)
+        program = [sys.executable, "-P", "-m", "auditor.host.child", str(control)]
+        environment = {**os.environ}
+    return subprocess.Popen(
+        program,
+        start_new_session=True,  # Ctrl-C is this process' business
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=words or subprocess.DEVNULL,
+        cwd=kind.folder,
+        env=environment | own,
+        pass_fds=(control,),
+    )
+
+
+_servers: dict[Surroundings, Server] = {}
+_starting = threading.Lock()
+
+
+def server(kind: Surroundings = AS_HERE) -> Server:
+    """Return this process' server for such surroundings; it is started if there is none, or if it has died."""
+    with _starting:
+        if kind in _servers and not _servers[kind].is_alive:
+            _servers.pop(kind).close()
+        if kind not in _servers:
+            _servers[kind] = Server(kind)
+        return _servers[kind]
+
+
+def start_early(*kinds: Surroundings) -> None:
+    """Start servers so that their imports overlap with ours; whoever needs one that cannot be started says so."""
+    for kind in kinds:
+        with contextlib.suppress(OSError):
+            server(kind)
+
+
+def entrust(folder: str) -> None:
+    """Have a folder removed that a kill of this process would leave behind, if there is a server to do it."""
+    for one in [*_servers.values()][:1]:
+        one.entrust(folder)
+
+
+@atexit.register
+def close_servers() -> None:
+    while _servers:
+        _servers.popitem()[1].close()
+
+
+_forgotten: list[Server] = []  # kept, lest their end be reported as a process left running
+
+
+def _forget() -> None:
+    global _starting
+    _starting = threading.Lock()
+    for one in _servers.values():
+        one.forget()
+        _forgotten.append(one)
+    _servers.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
+def folder_for_sockets() -> str:
+    """Make a folder, where TMPDIR says unless a socket there would have too long a path."""
+    import tempfile
+
+    usual = tempfile.gettempdir()
+    places = (usual,) if len(os.fsencode(usual)) <= _ROOM else _SHORT
+    for place in places:
+        with contextlib.suppress(OSError):
+            return tempfile.mkdtemp(prefix="pymp-", dir=place)
+    cure = f"set TMPDIR to one that can be written, of at most {_ROOM} bytes"
+    raise UsageError(f"no folder for sockets can be made in {' or '.join(places)}: {cure}")

@@ -1,0 +1,161 @@
+"""What does a host do with trials? It unpacks the bench that it was sent, and runs blocks of trials.
+
+Before each run it writes into its slot which run that is and when it began.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter
+from typing import NamedTuple, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from auditor.errors import AuditorError, SubjectError
+from auditor.host.child import HostState, limit_this_host, this_host
+from auditor.host.limits import is_of_values, stay_with_one_thread
+from auditor.host.slot import DRAWING, IDLE, LOADING, RUNNING
+from auditor.lookup import found_by_files
+from auditor.trials.preflight import Look, look
+from auditor.trials.trial import DRAWN, DRAWS, RUNS, Bench, SubjectRaised, Trial
+
+T = TypeVar("T")
+_STEADIED = 3  # tasks before which threads are limited: a run may load a library that was not there yet
+Fell = Mapping[int, Mapping[int, str]]  # trial: run: why; the runs that are known to end their process
+
+
+class Sent(NamedTuple):
+    """A bench as a host is sent it."""
+
+    key: str  # what tells it from another
+    name: str  # of the subject
+    packed: bytes | None  # the bench itself, unless the host has it already
+    files: Mapping[str, str] = {}  # modules that were loaded from files, by their names
+
+
+class Fall(msgspec.Struct, frozen=True):
+    """A run that gave no output: which it was, and how many its process had begun before it."""
+
+    index: int
+    failure: AuditorError
+    which: int = 0
+    before: int = 0
+
+    def is_of_the_pair(self, fell: Fell) -> bool:
+        """Whether nothing went before it but runs of its own pair, those that `fell` has left out."""
+        known = fell.get(self.index, {})
+        return self.before == sum(which not in known for which in range(self.which))
+
+
+class Done(msgspec.Struct, frozen=True):
+    """A block that was run: its trials up to the first failure, if there is one."""
+
+    trials: Sequence[Trial]
+    seconds: float
+    fall: Fall | None = None
+
+
+class _Benches:
+    """The benches of this host, and the runs that it has begun."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Bench] = {}
+        self._name = ""  # of the subject that is being run
+        self._steadied = 0
+        self._runs = self.before = 0  # begun, and begun before the one under way
+
+    @property
+    def host(self) -> HostState:
+        return this_host[0]
+
+    def get(self, sent: Sent, index: int) -> Bench:
+        """Return a bench. It is unpacked when the first task asks for it: what goes wrong is the answer to a task."""
+        self._name = sent.name
+        if sent.key not in self._known:
+            self._load(sent, index)
+        if self._steadied < _STEADIED:
+            self._steadied += 1
+            stay_with_one_thread()
+        return self._known[sent.key]
+
+    def _load(self, sent: Sent, index: int) -> None:
+        import cloudpickle
+
+        self.host.slot.write(LOADING)
+        found_by_files(sent.files)  # a host may be older than what it is sent
+        assert sent.packed is not None, "a bench comes with its first task"
+        # From whoever started this process, through a socket: it is as trustworthy as this process.
+        bench: Bench = replace(cloudpickle.loads(sent.packed), publish=self._begin, doubts=self._doubts)
+        limit_this_host()
+        self._known[sent.key] = bench.prepared(index)
+
+    def _begin(self, index: int, which: int, stage: int) -> None:
+        host = self.host
+        if os.getpid() != host.pid:
+            os._exit(1)  # somebody's code forked, and its copy of this process came back
+        if stage != DRAWN:
+            self.before = self._runs
+            self._runs += stage == RUNS
+        host.slot.write(DRAWING if stage == DRAWS else RUNNING, index, which, self.before)
+
+    def failed(self, trials: Sequence[Trial], seconds: float, index: int, error: BaseException) -> Done:
+        """Return what has been run, and what ended it."""
+        failure = error if isinstance(error, AuditorError) else self._unforeseen(error)
+        return Done(trials, seconds, Fall(index, failure, max(0, self.host.slot.read().which), self.before))
+
+    def _unforeseen(self, error: BaseException) -> AuditorError:
+        """Return what no one caught, as a failure of the run that was under way."""
+        run = self.host.slot.read().run
+        if run is None:
+            return SubjectError(
+                f"{self._name} cannot be loaded in a process of its own: {type(error).__name__}: {error}"
+            ).caused_by(error)
+        return SubjectRaised(self._name, *run, error)
+
+    def _doubts(self, error: BaseException) -> bool:
+        """True if a run may have failed for what earlier ones left behind: it is to be tried alone."""
+        return self.before > 0 and not is_of_values(error)
+
+
+_benches = _Benches()
+
+
+def look_here(sent: Sent, skip: frozenset[int]) -> Look | Done:
+    """Run the preflight in this host."""
+    return _tried(sent, 0, lambda bench: look(bench, skip))
+
+
+def run_alone(sent: Sent, index: int, which: int, copies: bool) -> Done:
+    """Say whether one run gives an output with none before it; the output itself is not wanted."""
+
+    def run(bench: Bench) -> Done:
+        replace(bench, copies=copies, bottoms=False).run(index, which)
+        return Done((), 0.0)
+
+    return _tried(sent, index, run)
+
+
+def _tried(sent: Sent, index: int, call: Callable[[Bench], T]) -> T | Done:
+    try:
+        return call(_benches.get(sent, index))
+    except BaseException as error:
+        return _benches.failed((), 0.0, index, error)
+    finally:
+        _benches.host.slot.write(IDLE)
+
+
+def run_block(sent: Sent, block: range, fell: Fell, copies: bool, judges: bool) -> Done:
+    """Run the trials of a block, up to the first that fails."""
+    started, trials = perf_counter(), list[Trial]()
+    index = block.start
+    try:
+        bench = replace(_benches.get(sent, index), copies=copies, judges=judges)
+        for index in block:
+            trials.append(bench.trial(index, fell.get(index, {})))
+        return Done(trials, perf_counter() - started)
+    except BaseException as error:
+        return _benches.failed(trials, perf_counter() - started, index, error)
+    finally:
+        _benches.host.slot.write(IDLE)

@@ -1,0 +1,138 @@
+"""A process that ends early gives no verdict; and nothing that it started stays behind. With real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from support.processes import left_behind, on_linux
+from support.warm import CLOSED, MARK, Warm
+
+SUBJECTS = Path(__file__).parents[1] / "learners"
+ROWS = ("--source", "unruly:rows", "--size", "5")
+
+MINE = """
+import builtins, os, random, signal, sys, time
+def rows(rng, size): return rng.random(size)
+def raises(sample, r): raise KeyboardInterrupt
+def is_stopped(sample, r):
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(60)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt from None  # one of its own, and yet the user's
+def forks(sample, r):
+    os.fork()
+    return 1
+def no(*_, **__): raise ValueError("not here")
+def takes_all_away(sample, r):
+    random.random = random.getstate = random.setstate = random.seed = no
+    builtins.print = builtins.open = no
+    sys.stdout.close(); sys.__stdout__.close(); sys.__stderr__.close()
+    sys.path.clear()
+    for name in [*sys.modules]: del sys.modules[name]
+    return 1
+"""
+
+
+Audit = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def audit(warm: Warm, tmp_path: Path) -> Iterator[Audit]:
+    """Exit code, standard output and error of a command, in a folder of its own unless it is told where."""
+    (tmp_path / "mine.py").write_text(MINE)
+    mark = uuid.uuid4().hex
+
+    def audit(*words: str, cwd: Path = tmp_path, second: bool = False) -> tuple[int, str, str]:
+        environment = {"GITHUB_ACTIONS": "true", MARK: mark}
+        done = warm.run(*words, cwd=cwd, second=second, environment=environment)
+        return done.returncode, done.stdout, done.stderr
+
+    yield audit
+    assert left_behind(mark) == []
+
+
+def passed(audit: Audit, *words: str, cwd: Path, record: Path) -> None:
+    """Once, and in the record too; the second opinion is of those whom it concerns."""
+    code, out, err = audit(*words, "--json", str(record), cwd=cwd, second=True)
+    verdict = json.loads(record.read_bytes())["verdict"]
+    assert (code, out.count("PASS"), verdict) == (0, 1, "pass"), err
+
+
+OWN_ROWS = ("--source", "mine:rows", "--size", "5")
+
+
+def test_no_audit_is_passed_by_ending(audit: Audit, tmp_path: Path) -> None:
+    code, out, err = audit("check", "unruly:leaves", *ROWS, "--json", "-", cwd=SUBJECTS)
+    record = json.loads(out)
+    assert (code, record["verdict"]) == (4, "error")
+    assert record["reason"] == "unruly:leaves ended its process (exit code 0) in the first run of pair 0"
+    (tmp_path / "leaves_at_import.py").write_text("import os\nos._exit(0)\n")
+    (tmp_path / "pyproject.toml").write_text(
+        '[[tool.auditor.subject]]\ntarget = "leaves_at_import:fine"\nsource = "norm"\nsize = 5\n'
+    )
+    code, out, err = audit("gate", "--config", "pyproject.toml")
+    assert (code, out) == (4, "")
+    assert "the audited code ended its process before there was a verdict (exit status 0)" in err
+
+
+@on_linux
+def test_a_learner_that_closes_all_descriptors_is_named(audit: Audit) -> None:
+    code, out, err = audit("check", "unruly:closes_everything", *ROWS, cwd=SUBJECTS)
+    assert code == 4
+    assert "does it close descriptors that it has not opened?" in " ".join(out.split()), err
+
+
+def test_a_copy_of_the_process_does_not_go_on_with_the_audit(audit: Audit, tmp_path: Path) -> None:
+    """A learner that forks, and whose child comes back as well: one audit, one record."""
+    words = ("check", "mine:forks", *OWN_ROWS, "--rho", "0.5")
+    passed(audit, *words, cwd=tmp_path, record=tmp_path / "forks.json")
+
+
+def test_a_learner_that_takes_everything_away_takes_it_from_its_own_process(audit: Audit) -> None:
+    code, out, err = audit("check", "mine:takes_all_away", *OWN_ROWS)
+    assert (code, out.split()[0]) == (4, "ERROR"), err
+    assert "auditor itself failed" not in err
+
+
+@pytest.mark.parametrize(("name", "code"), [("raises", 4), ("is_stopped", 4)])
+def test_only_a_signal_is_an_interrupt(name: str, code: int, audit: Audit) -> None:
+    found, out, _ = audit("check", f"mine:{name}", *OWN_ROWS)
+    assert found == code
+    assert ("raised KeyboardInterrupt in the first run of pair 0" in out) == (code == 4)
+
+
+# Reports that nobody takes.
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is full")
+def test_a_report_that_cannot_be_delivered_changes_no_exit_code(warm: Warm, tmp_path: Path) -> None:
+    read, gone = os.pipe()
+    os.close(read)
+    null = None
+    with (tmp_path / "said").open("ab") as said, open("/dev/full", "wb") as full:
+        for options, out, err in (
+            ((), full, said),
+            (("--json", "-"), full, said),
+            ((), null, full),
+            ((), full, full),
+            (("--json", "-"), gone, said),
+            (("--markdown", "-"), gone, gone),
+            ((), CLOSED, said),
+            ((), null, CLOSED),
+            (("--json", "/dev/full"), null, said),
+        ):
+            words, environment = ("check", "unruly:fine", *ROWS, *options), {"COLUMNS": "200"}
+            process = warm.start(*words, stdout=out, stderr=err, second=False, environment=environment)
+            assert process.wait() == 0, (options, out, err)
+    os.close(gone)
+    written = (tmp_path / "said").read_text()
+    assert "Traceback" not in written
+    assert written.count("warning: what went to standard output is lost: No space left on device") == 2
+    assert written.count("warning: --json - is lost: nobody reads standard output") == 1
+    assert written.count("warning: cannot write --json /dev/full: No space left on device; the verdict stands") == 1
