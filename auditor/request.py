@@ -287,6 +287,7 @@ class Request(msgspec.Struct, frozen=True):
     options: Any  # the question's own struct
     texts: Mapping[str, str] = {}
     expected: str | None = None  # by whoever asks; the subject's own expectation otherwise
+    name: str | None = None  # what a report calls it, where several audits have one subject
 
     @property
     def source(self) -> object:

@@ -54,6 +54,7 @@ PARAMS = {  # where the example of the refusal is for another task
     "GaussianRandomProjection": ["n_components=2"],
     "SpectralBiclustering": ["n_clusters=2"],
 }
+LONGEST = 600  # seconds after which a command is given up
 BINARY = ("TunedThresholdClassifierCV", "FixedThresholdClassifier")
 
 
@@ -87,14 +88,11 @@ def check(target: str, source: str, params: list[str]) -> tuple[str, str]:
         file = Path(folder) / "record.json"
         words = ["check", target, "--source", source, "--for", "20s", "--json", str(file)]
         words += [word for one in params for word in ("--param", one)]
-        done = subprocess.run(
-            [sys.executable, "-W", "ignore", "-m", "auditor", *words],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
-        )
+        command = [sys.executable, "-W", "ignore", "-m", "auditor", *words]
+        try:
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LONGEST, check=False)
+        except subprocess.TimeoutExpired:
+            return "timeout", f"no end after {LONGEST} s"
         if file.exists():
             record = json.loads(file.read_text())
             return record["verdict"], record["reason"]

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from auditor.cli.baseline import Baseline, held_against
 from auditor.cli.several import time_of
@@ -51,6 +52,7 @@ _MARGIN = Listed("margin", (float,), MARGIN, "With expect no worse: by how much 
 _BASELINE = Listed("baseline", (str,), None, "File with the counts of earlier audits.", None, SURE)
 OWN = {  # what an entry has besides options
     "target": Listed("target", (str,), None, "What is audited: module:fn, path/to/file.py:fn; required.", None, WHAT),
+    "name": Listed("name", (str,), None, "What reports call this audit, if two have one target.", None, WHAT),
     "source": Listed("source", (str, list), None, "Where samples come from; a list: the worst of them.", None, WHAT),
     "question": Listed("question", (str,), None, "Another question than the keys choose: curve, ...", None, WHAT),
     "expect": Listed("expect", (str,), "pass", "How it must end: pass, fail, error or no worse.", None, WHAT),
@@ -64,6 +66,7 @@ class Entry(msgspec.Struct, frozen=True):
 
     target: str
     place: str  # its line and name, for messages
+    name: str | None = None  # what reports call it
     source: object = None
     question: str | None = None
     expect: str = "pass"
@@ -97,6 +100,10 @@ def read_config(path: Path) -> Config:
     if len(lines) != len(tables["subject"]):  # written in another way
         lines = [None] * len(tables["subject"])
     entries = [_entry(table, lines[i], i, common, mistakes) for i, table in enumerate(tables["subject"])]
+    names = [entry.name for entry in entries if entry.name]
+    mistakes += [
+        f"two entries have the name {name!r}: give each its own" for name in sorted({*names}) if names.count(name) > 1
+    ]
     _raise(path, mistakes)
     whole = {name: value for name, value in common.items() if name == _WHOLE}
     return Config(path, common.get("confidence", 0.95), entries, whole, common.get("baseline"))
@@ -175,7 +182,7 @@ def _entry(table: Any, line: int | None, index: int, common: Mapping[str, Any], 
     given = {name: value for name, value in table.items() if name in options}
     expect, source = table.get("expect", "pass"), table.get("source")
     margin = table.get("margin", common.get("margin", MARGIN))
-    return Entry(str(target), place, source, question, expect, margin, {**below, **given})
+    return Entry(str(target), place, table.get("name"), source, question, expect, margin, {**below, **given})
 
 
 def _wrong(table: Mapping[str, Any], known: Mapping[str, Listed], besides: Sequence[str]) -> Iterator[str]:
@@ -208,15 +215,19 @@ def _unexpected(table: Mapping[str, Any], options: Mapping[str, Listed]) -> Iter
 
 
 def pick(config: Config, names: Sequence[str]) -> list[Entry]:
-    """Return the entries that are named, by target or by what comes after its colon; all where no name is given."""
-    known = {alias: None for entry in config.entries for alias in (entry.target, short_name(entry.target))}
+    """Return the entries that are named, by their names, by target or by what comes after its colon; all without."""
+    known = {alias: None for entry in config.entries for alias in _aliases(entry)}
     for name in names:
         if name not in known:
-            there = ", ".join(dict.fromkeys(entry.target for entry in config.entries))
+            there = ", ".join(dict.fromkeys(entry.name or entry.target for entry in config.entries))
             raise UsageError(f"{config.path} has no subject {name!r}{suggestion(name, known)}: it has {there}")
     if not names:
         return [*config.entries]
-    return [entry for entry in config.entries if {entry.target, short_name(entry.target)} & {*names}]
+    return [entry for entry in config.entries if {*_aliases(entry)} & {*names}]
+
+
+def _aliases(entry: Entry) -> list[str]:
+    return [*filter(None, [entry.name]), entry.target, short_name(entry.target)]
 
 
 def settle(
@@ -250,6 +261,7 @@ def _settled(entry: Entry, given: Mapping[str, Any], before: Baseline | None) ->
 
 def _begun(entry: Entry, given: Mapping[str, Any], expect: str) -> tuple[Request, Inquiry]:
     request = make_request(entry.question, entry.target, entry.source, given, expected=expect)
+    request = replace(request, name=entry.name)
     time_of(given)  # refused here, with the line of the entry
     return request, find_question(request.question).begin(request)
 

@@ -179,6 +179,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     # What was audited, of several cells the first; None where nothing was loaded, or something has no digest.
     case: Case | None
     subject: str  # its target: module:fn, file.py:fn
+    name: str | None = None  # that tells it from other audits of the same subject, where a gate gives it one
     importable: bool  # whether another process can find the subject, its parameters, the source and the view
     code_hash: str | None  # a digest of the subject's code
     theorem: str | None  # that the subject declares
@@ -228,6 +229,11 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     def exit_code(self) -> int:
         """The exit code of the verdict; that of an interrupt, whatever was known by then."""
         return EXIT_CODES["interrupted" if self.decided_by == "interrupt" else self.verdict]
+
+    @property
+    def label(self) -> str:
+        """What the audit is called in a list of several: its name, or else its subject."""
+        return self.name or self.subject
 
     @property
     def is_as_expected(self) -> bool:

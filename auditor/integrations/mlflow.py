@@ -31,7 +31,7 @@ def log(record: Record, *, prefix: str = "auditor") -> str:
     with contextlib.ExitStack() as stack:
         run = mlflow.active_run()
         if run is None:
-            run = stack.enter_context(mlflow.start_run(run_name=shortened(record.subject, _LONGEST)))
+            run = stack.enter_context(mlflow.start_run(run_name=shortened(record.label, _LONGEST)))
         mlflow.log_metrics({_name(prefix, name): value for name, value in _metrics(record)})
         mlflow.log_params({_name(prefix, name): _text(value) for name, value in _params(record)})
         mlflow.set_tags({_name(prefix, name): _text(value) for name, value in _tags(record)})

@@ -77,9 +77,10 @@ def audit_all(
             if left is not None:
                 part = left / (len(settled) - index)
                 options = replace(options, for_=part if options.for_ is None else min(options.for_, part))
-            watcher = watch(index, inquiry.cells[0].subject.name)
+            watcher = watch(index, request.name or inquiry.cells[0].subject.name)
             key = replace(options, ledger=None, resume=False, for_=None if options.for_ is None else math.inf)
             if key.isolates and key not in engines:
                 engine = make_engine(inquiry.plan.least_trials, inquiry.plan.budget, key, watcher.notice)
                 engines[key] = stack.enter_context(closing(engine))
-            yield carry_out(inquiry, request, options, watcher, engines.get(key), now=now)
+            record = carry_out(inquiry, request, options, watcher, engines.get(key), now=now)
+            yield replace(record, name=request.name)

@@ -42,13 +42,13 @@ def show_summary(
     records: Sequence[Record], confidence: float, planned: int, out: Console, *, verbose: bool = False
 ) -> None:
     """Print the table, the report of each audit that did not end as expected, and what all verdicts are worth."""
-    common = _common_prefix([record.subject for record in records])
-    rows = [[*_cells(record, record.subject[len(common) :])] for record in records]
+    common = _common_prefix([record.label for record in records])
+    rows = [[*_cells(record, record.label[len(common) :])] for record in records]
     out.print(TableRows(_COLUMNS, rows, heads=2))
     surprises = [record for record in records if not record.is_as_expected]
     for record in surprises:
         unmet = f": {record.verdict}, expected {record.expect}"
-        out.print(Text.assemble("\n", (visible(record.subject), "bold"), unmet))
+        out.print(Text.assemble("\n", (visible(record.label), "bold"), unmet))
         out.print(Padding(Text(visible(record.reason, keep="\n")), (0, 0, 0, 2)))
         show_parts([*describe(record, verbose=True)][2:] if verbose else make_report(record).evidence, out)
     for words, subject in baseline_offers(records):
@@ -110,7 +110,7 @@ def picture_of_several(records: Sequence[Record]) -> bytes:
     bars = []
     for one in records:
         if one.target is not None:
-            name = short_name(one.subject)
+            name = one.name or short_name(one.subject)
             name = f"{one.theorem}: {name}" if one.theorem else name
             bars.append((name, Bar(*open_range(one), 0.0, one.target, one.verdict)))
     if not bars:

@@ -201,8 +201,12 @@ def _is_worst_of_several(record: Record) -> bool:
     return len(record.cells) > 1 and not _is_comparison(record)
 
 
+def _called(record: Record) -> str:
+    return f"{record.name} ({record.subject})" if record.name else record.subject
+
+
 def _title(record: Record) -> str:
-    title: str = from_question(record, "title") or f"{record.verdict.upper()}  {record.subject}"
+    title: str = from_question(record, "title") or f"{record.verdict.upper()}  {_called(record)}"
     return title if record.decided_by != "interrupt" else f"INTERRUPTED  {title.partition('  ')[2]}"
 
 
@@ -509,9 +513,9 @@ def baseline_offers(records: Sequence[Record]) -> Iterator[tuple[str, str]]:
         held = answer_of(record).get("baseline") if record.verdict != "fail" else None
         if held and held["is_better"] and record.pairs:
             was, now = held["mismatches"] / held["pairs"], (record.mismatches or 0) / record.pairs
-            yield f"rho fell from about {was:.3g} to about {now:.3g}: gate --update-baseline writes it", record.subject
+            yield f"rho fell from about {was:.3g} to about {now:.3g}: gate --update-baseline writes it", record.label
         if held and held["is_reached"]:
-            yield f"rho is at most {exact(held['wanted'])} by now: expect = pass holds it to that", record.subject
+            yield f"rho is at most {exact(held['wanted'])} by now: expect = pass holds it to that", record.label
 
 
 # --- Advice: what to try next after a fail, from what was seen to differ

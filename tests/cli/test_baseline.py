@@ -278,3 +278,18 @@ def test_any_text_comes_back_as_it_was(target: str, source: str, params: dict[st
     text = Baseline("b").updated([made], []).text()
     (read,) = tomllib.loads(text)["subject"]
     assert Block.read(read) == made
+
+
+def test_a_baseline_excuses_no_subject_that_misses_its_own_target(project: Path, command: Command) -> None:
+    file = project / "kept" / "baseline.toml"
+    (project / "pyproject.toml").write_text(
+        CONFIG.replace('expect = "no worse"\n', "").replace("rho = 0.05", "rho = 0.01")
+    )
+    code, out, _ = command("gate", "--update-baseline", cwd=project)
+    assert code == 1
+    words = "rough_learners.py:rough is as it was: it misses its own target, and no baseline excuses that"
+    assert words in " ".join(out.split())
+    assert [*blocks_of(file)] == ["steady"]
+    (project / "pyproject.toml").write_text(CONFIG)
+    assert command("gate", "--update-baseline", cwd=project)[0] == 0
+    assert [*blocks_of(file)] == ["rough", "steady"]

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from auditor.cli.command_line import run
-from auditor.cli.config import read_config
+from auditor.cli.config import OWN, common_keys, read_config
+from auditor.cli.schema import schema
 from auditor.errors import UsageError
+from auditor.flow.question import check_table
 
 LEARNERS = """
 def rows(rng, size):
@@ -89,7 +92,11 @@ SHAKY = r"pyproject.toml, line 13, \[\[tool.auditor.subject\]\] learners_of_gate
     ("old", "new", "words"),
     [
         ("confidence", "confidense", r"\[tool.auditor\]: unknown key 'confidense' \(did you mean confidence\?\)"),
-        ("rho = 0.2", "roh = 0.2", rf"{STEADY}: unknown key 'roh' \(did you mean rho\?\); it has target, source, "),
+        (
+            "rho = 0.2",
+            "roh = 0.2",
+            rf"{STEADY}: unknown key 'roh' \(did you mean rho\?\); it has target, name, source, ",
+        ),
         ("size = 3\nrho", 'size = "3"\nrho', rf"{STEADY}: size = '3': Expected `int"),
         ("rho = 0.2", 'question = "curve"\nrho = 0.2', rf"{STEADY}: unknown key 'rho'.* vary"),
         ("rho = 0.2", "confidence = 0.9", rf"{STEADY}: unknown key 'confidence'"),
@@ -279,3 +286,62 @@ def test_a_configuration_that_is_none_gets_a_sentence(
     err = " ".join(capsys.readouterr().err.split())
     assert complaint in err
     assert "auditor itself failed" not in err
+
+
+NAMED = """
+[[tool.auditor.subject]]
+target = "learners_of_gate.py:steady"
+name = "steady on rows"
+source = "learners_of_gate.py:rows"
+size = 3
+
+[[tool.auditor.subject]]
+target = "learners_of_gate.py:steady"
+name = "steady | on halves"
+source = "learners_of_gate.py:halves"
+size = 3
+expect = "fail"
+reason = "to be seen in every report"
+"""
+
+
+def test_two_entries_of_one_target_are_told_apart_by_name(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "pyproject.toml").write_text(NAMED)
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    kinds = ("json", "junit", "markdown", "html", "csv", "code-quality", "svg")
+    assert run(["gate", *(word for kind in kinds for word in (f"--{kind}", f"all.{kind}"))]) == 1
+    out = capsys.readouterr().out
+    assert "steady on rows" in out
+    assert "steady | on halves: pass, expected fail" in out
+    assert "fail%3A steady | on halves::" in out, "the title of an annotation"
+    for kind in kinds:
+        text = (project / f"all.{kind}").read_text()
+        assert "on halves" in text, kind
+        assert ("on rows" in text) == (kind != "code-quality"), kind
+    records = json.loads((project / "all.json").read_text())
+    assert [one["name"] for one in records] == ["steady on rows", "steady | on halves"]
+    assert run(["gate", "steady on rows", "--json", "one.json"]) == 0
+    assert len(json.loads((project / "one.json").read_text())) == 1
+    (project / "pyproject.toml").write_text(NAMED.replace("steady | on halves", "steady on rows"))
+    with pytest.raises(UsageError, match="two entries have the name 'steady on rows': give each its own"):
+        read_config(Path("pyproject.toml"))
+
+
+def test_the_schema_of_the_table_is_that_of_the_options() -> None:
+    """What an editor is told is what a file may hold: every key, and no other."""
+    found = schema()
+    subject = found["properties"]["subject"]["items"]
+    assert subject["required"] == ["target"]
+    assert {*found["properties"]} == {one.key for one in common_keys().values()} | {"subject"}
+    asked = {one.key for name, one in check_table().items() if one.group and name != "confidence"}
+    assert asked | {*OWN} <= {*subject["properties"]}
+    assert subject["properties"]["expect"]["enum"] == ["pass", "fail", "error", "no worse"]
+    assert subject["properties"]["size"]["type"] == "integer"
+    assert subject["properties"]["probe"]["type"] == ["integer", "string"]
+    assert "type" not in subject["properties"]["view"], "which takes anything"
+    assert not any(name.endswith("_") for name in subject["properties"])
+    table = tomllib.loads(GOOD)["tool"]["auditor"]
+    assert {*table} <= {*found["properties"]}
+    assert all({*one} <= {*subject["properties"]} for one in table["subject"])

@@ -32,7 +32,7 @@ def to_csv(record: Record) -> bytes:
 
 def to_csv_list(records: Sequence[Record]) -> bytes:
     head = ["subject", "cell", *_HEAD, "verdict", "error"]
-    cells = ((record.subject, cell) for record in records for cell in record.cells)
+    cells = ((record.label, cell) for record in records for cell in record.cells)
     return _document([head, *([name, cell.name, *_counts(cell), cell.verdict, cell.error] for name, cell in cells)])
 
 

@@ -55,7 +55,7 @@ def annotation_lines(records: Sequence[Record], places: Mapping[str, tuple[str, 
             continue
         place = places.get(record.subject)
         properties = {} if place is None else {"file": place[0], "line": str(place[1])}
-        properties["title"] = shortened(f"auditor: {_ending(record)}: {record.subject}", _TITLE)
+        properties["title"] = shortened(f"auditor: {_ending(record)}: {record.label}", _TITLE)
         lines = [shortened(record.reason, _MESSAGE)]
         commands = [example.replay for example in record.examples] + [finding.replay for finding in record.findings]
         replay = next(filter(None, commands), None)
@@ -128,7 +128,7 @@ def code_quality(records: Sequence[Record]) -> bytes:
         likely = record.subject.partition(":")[0]  # a report without a place is not shown
         likely = likely if likely.endswith(".py") else f"{likely.replace('.', '/')}.py"
         path, line = place_of_subject(record.subject) or (likely, 1)
-        texts = [f"{_ending(record)}: {record.subject}: {record.reason}", *_next_steps(record)]
+        texts = [f"{_ending(record)}: {record.label}: {record.reason}", *_next_steps(record)]
         issues.append(
             {
                 "description": shortened(visible("; ".join(shortened(text, _LONGEST) for text in texts)), _ALL),
@@ -176,8 +176,8 @@ def _add_case(suite: Element, record: Record) -> None:
     place = record.subject.removesuffix(name).removesuffix(":")
     if place.endswith(".py"):  # readers take the classname apart at its dots, so a path is written as a module's name
         place = place.removesuffix(".py").replace("\\", "/").strip("./").replace("/", ".")
-    seconds = f"{record.cost.seconds_total:.3f}"
-    case = SubElement(suite, "testcase", classname=_attribute(place or "auditor"), name=_attribute(name), time=seconds)
+    called = {"classname": _attribute(place or "auditor"), "name": _attribute(record.name or name)}
+    case = SubElement(suite, "testcase", called, time=f"{record.cost.seconds_total:.3f}")
     properties: list[tuple[str, object]] = [(name, getattr(record, name)) for name in ("verdict", "expect", "question")]
     if record.target is not None:
         properties.append(("target", f"{record.target:.15g}"))

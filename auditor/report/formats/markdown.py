@@ -43,7 +43,7 @@ def markdown(records: Sequence[Record], confidence: float) -> str:
 def _row(record: Record) -> tuple[str, ...]:
     target, rho, *rest = figures(record)
     met = "ok" if record.is_as_expected else "**NO**"
-    return met, _data(record.subject), _cell(record.verdict), _cell(record.expect), target, _data(rho), *rest
+    return met, _data(record.label), _cell(record.verdict), _cell(record.expect), target, _data(rho), *rest
 
 
 def _section(record: Record, mark: str) -> Iterator[str]:
@@ -129,8 +129,8 @@ def theorems_markdown(records: Sequence[Record], confidence: float) -> str:
     lines = [_table(_THEOREMS, [[*_theorem_row(record)] for record in records]), "", shared_confidence(confidence)]
     for record in records:
         if record.sample_scale is not None and record.sample_scale < 1:
-            lines.append(f"{_data(record.subject)} draws {record.sample_scale:.3g} of what its theorem asks for.")
-    lines += [f"{_data(one.subject)} is expected to {_cell(one.expect)}." for one in records if one.expect != "pass"]
+            lines.append(f"{_data(record.label)} draws {record.sample_scale:.3g} of what its theorem asks for.")
+    lines += [f"{_data(one.label)} is expected to {_cell(one.expect)}." for one in records if one.expect != "pass"]
     return "\n".join(lines) + "\n"
 
 
@@ -139,7 +139,7 @@ def _theorem_row(record: Record) -> Iterator[str]:
     settings = [(name, value) for name, value in record.settings.items() if value is not None]
     accuracy = record.accuracy
     yield _cell(record.theorem or "")
-    yield _data(short_name(record.subject))
+    yield _data(record.name or short_name(record.subject))
     yield _cell(", ".join(f"{name}={value}" for name, value in settings if (name, value) != ("sample_scale", 1.0)))
     yield f"{record.size:.3g}" if record.size >= 10**6 else f"{record.size:,}"
     yield "" if record.claimed is None else exact(record.claimed)

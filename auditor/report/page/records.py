@@ -209,7 +209,7 @@ def _overview(records: Sequence[Record], in_full: Container[int]) -> Overview:
         lines.append(
             Line(
                 anchor=_anchor(place) if place in in_full else "",
-                name=record.subject,
+                name=record.label,
                 verdict=record.verdict,
                 met=record.is_as_expected,
                 cells=[record.expect, *([record.theorem or ""] if proved else []), *figures(record)],

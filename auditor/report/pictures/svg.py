@@ -49,14 +49,14 @@ def picture(record: Record) -> bytes:
     from auditor.report.words import bars_of, charts_of, from_question, make_report
 
     if own := from_question(record, "bars"):
-        return draw_bars(f"{record.subject}: {record.question}", own)
+        return draw_bars(f"{record.label}: {record.question}", own)
     report = make_report(record)
     if charts := charts_of(record, report):
         return draw_chart(charts[0])
     bars = bars_of(record, report)
     if not bars:
         raise UsageError(f"--svg: this record of {record.question} counted nothing, and so there is nothing to draw")
-    return draw_bars(f"{record.subject}: {record.verdict}", bars)
+    return draw_bars(f"{record.label}: {record.verdict}", bars)
 
 
 class _Frame(msgspec.Struct, frozen=True):
