@@ -273,19 +273,37 @@ def most_jobs() -> int:
     return _MOST_JOBS * cores()
 
 
-class SerialThenWorkers:
-    """In this process at first; with workers as soon as the first trials show that it pays."""
+class TimedStart:
+    """The first trials of an audit, which are timed to see whether more processes pay."""
 
     TRIED = 1.0  # seconds of trials that are timed
     PAYS = 5.0  # seconds of work left that are worth the start of workers, which takes about one
 
+    def __init__(self, least: int, budget: int, notice: Callable[[str], None]) -> None:
+        self._least, self._budget, self._notice = least, budget, notice
+        self._done, self._seconds = 0, 0.0  # of trials so far, whichever bench they were of
+
+    def more_pay(self) -> bool:
+        """True if enough trials were timed, and the work that is left is worth more processes."""
+        if self._seconds <= self.TRIED or cores() == 1:
+            return False
+        left = self._least - self._done if self._done < self._least else self._budget - self._done
+        return left * self._seconds / self._done > self.PAYS
+
+    def tell(self, words: str) -> None:
+        """Say that the audit goes on otherwise than it began."""
+        self._notice(f"a trial takes {1000 * self._seconds / self._done:.3g} ms, so it goes on {words}")
+
+
+class SerialThenWorkers(TimedStart):
+    """In this process at first; with workers as soon as the first trials show that it pays."""
+
     def __init__(
         self, least: int, budget: int, crowd: Callable[[Bench], Engine | None], notice: Callable[[str], None]
     ) -> None:
-        self._least, self._budget = least, budget
-        self._crowd, self._notice = crowd, notice
+        super().__init__(least, budget, notice)
+        self._crowd = crowd
         self._engine: Engine = Serial()
-        self._done, self._seconds = 0, 0.0  # of trials so far, whichever bench they were of
 
     @property
     def words(self) -> str:
@@ -306,18 +324,11 @@ class SerialThenWorkers:
             trial = bench.trial(index)
             self._done, self._seconds = self._done + 1, self._seconds + perf_counter() - started
             keep((trial,))
-            if self._seconds > self.TRIED:
-                self._settle(bench)
+            if self.more_pay() and (crowd := self._crowd(bench)):
+                self._engine = crowd
+                self.tell(self.words)
             yield trial
         yield from self._engine.trials(bench, wanted, keep)
-
-    def _settle(self, bench: Bench) -> None:
-        """Who goes on: decided once, after the trials that were timed."""
-        seconds = self._seconds / self._done
-        left = self._least - self._done if self._done < self._least else self._budget - self._done
-        if left * seconds > self.PAYS and cores() > 1 and (crowd := self._crowd(bench)):
-            self._engine = crowd
-            self._notice(f"a trial takes {1000 * seconds:.3g} ms, so it goes on {self.words}")
 
     def close(self) -> None:
         self._engine.close()

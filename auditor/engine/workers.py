@@ -23,7 +23,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from auditor.engine.engine import BlockPace, Keep, RunOptions, cores, in_order, keep_nothing
+from auditor.engine.engine import BlockPace, Keep, RunOptions, TimedStart, cores, in_order, keep_nothing
 from auditor.errors import AuditorError, Stopping, SubjectError, UsageError
 from auditor.host.boundary import pack, packed_far, read_answer, request_bytes
 from auditor.host.limits import memory_of
@@ -427,15 +427,12 @@ class Workers:
         return (EndedByWatcher if is_drawing else RunFailed)(who, *run, f"ended its process ({death})")
 
 
-class Growing:
+class Growing(TimedStart):
     """Workers that are one at first, and as many as there are cores once the first trials show that it pays."""
 
-    TRIED = 1.0  # seconds of trials that are timed
-    PAYS = 5.0  # seconds of work left that are worth the start of more workers
-
     def __init__(self, workers: Workers, least: int, budget: int, notice: Callable[[str], None]) -> None:
-        self._workers, self._least, self._budget, self._notice = workers, least, budget, notice
-        self._done, self._seconds = 0, 0.0  # of trials so far, whichever bench they were of
+        super().__init__(least, budget, notice)
+        self._workers = workers
 
     @property
     def words(self) -> str:
@@ -447,22 +444,15 @@ class Growing:
     def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]:
         def timed(trials: Sequence[Trial]) -> None:
             keep(trials)
-            if self._workers.hands == 1:
-                self._done += len(trials)
-                self._seconds += sum(trial.seconds for trial in trials)
-                self._settle()
+            if self._workers.hands > 1:
+                return
+            self._done += len(trials)
+            self._seconds += sum(trial.seconds for trial in trials)
+            if self.more_pay():
+                self._workers.hands = cores()
+                self.tell(self.words)
 
         yield from self._workers.trials(bench, wanted, timed)
-
-    def _settle(self) -> None:
-        """Decide whether more workers pay, once some trials were timed."""
-        if self._seconds <= self.TRIED or cores() == 1:
-            return
-        seconds = self._seconds / self._done
-        left = self._least - self._done if self._done < self._least else self._budget - self._done
-        if left * seconds > self.PAYS:
-            self._workers.hands = cores()
-            self._notice(f"a trial takes {1000 * seconds:.3g} ms, so it goes on {self.words}")
 
     def close(self) -> None:
         self._workers.close()

@@ -195,7 +195,7 @@ def _be_host(link: socket.socket, slot: int, folder: str) -> None:
     _use_folder(folder)
     if numpy := sys.modules.get("numpy"):
         numpy.random.seed()  # `random` seeds itself afresh in a fork, and numpy does not
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError), link:
         link.settimeout(None)
         _go_to(msgspec.json.decode(receive(link), type=Place), state)
         known = libraries()

@@ -34,12 +34,13 @@ from auditor.engine.engine import (
     keep_nothing,
     make_run_options,
 )
-from auditor.engine.workers import Workers
+from auditor.engine.workers import Growing, Workers
 from auditor.errors import AuditorError, BadValue, SampleError, SubjectError, UsageError
 from auditor.flow.record import Record
 from auditor.flow.run import Silent
+from auditor.host.boundary import connected
 from auditor.host.limits import is_of_values
-from auditor.host.server import other_hash_seed, server
+from auditor.host.server import Host, here, other_hash_seed, server
 from auditor.lookup import find_object
 from auditor.randomness import from_key
 from auditor.subjects.subject import load_subject
@@ -658,3 +659,21 @@ def test_a_source_that_ends_its_worker_is_no_output_of_the_subject() -> None:
 def test_a_size_that_no_memory_holds_is_refused_by_the_workers_too() -> None:
     with pytest.raises(BadValue, match=r"needs about .* GB a sample"):
         auditor.audit("faults:misbehaves", ROWS, size=10**15, jobs=2)
+
+
+def test_a_command_goes_on_with_more_workers_once_they_pay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host that is there already runs the first trials; the record is that of one process."""
+    monkeypatch.setattr(Growing, "TRIED", 0.02)
+    monkeypatch.setattr(Growing, "PAYS", 0.01)
+    monkeypatch.setattr(worker_process, "cores", lambda: 2)
+    monkeypatch.setattr("auditor.engine.engine.cores", lambda: 2)
+    notices: list[str] = []
+    bench = bench_of("faults:slow", ROWS, size=5)
+    with connected(lambda: Host(server(), here())) as connection:
+        engine = Growing(Workers(RunOptions(), 1, first=connection.host()), 10, 100, notices.append)
+        with closing(engine):
+            found = [trial.difference is None for trial in engine.trials(bench, range(60), keep_nothing)]
+        assert not connection.host().pending, "the host that was there stays, with nothing to do"
+    assert found == [bench.trial(index).difference is None for index in range(60)]
+    (notice,) = notices
+    assert notice.endswith("so it goes on in 2 worker processes, one BLAS thread each")
