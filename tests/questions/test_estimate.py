@@ -256,8 +256,8 @@ def test_its_pictures_have_no_target() -> None:
     low, high = (rounded(limit) for rounded, limit in ((at_least, record.rho.low), (at_most, record.rho.high)))
     assert f"seen {record.rho.estimate:.3g}; may be {low} to {high}<" in page
     assert 'class="target"' not in page
-    assert "against the target" not in page
-    assert "against the target" in page_of(ask("rho", FIRST_BIT, "bernoulli(0.2)", size=1))
+    assert "the black line is the target" not in page
+    assert "the black line is the target" in page_of(ask("rho", FIRST_BIT, "bernoulli(0.2)", size=1))
     assert "| target |" not in markdown([record], 0.95)
     assert "seen" in as_text(record, verbose=True)
     assert "target" not in as_text(record, verbose=True)
