@@ -36,6 +36,8 @@ SOURCES = {  # by name, where the tags do not tell
     "FeatureHasher": f"{HERE}:DICTS",
     "MultiOutputClassifier": f"{HERE}:MANY_LABELS",
     "ClassifierChain": f"{HERE}:MANY_LABELS",
+    "MultiOutputRegressor": "sklearn:load_linnerud",
+    "RegressorChain": "sklearn:load_linnerud",
     "CCA": "sklearn:load_linnerud",
     "PLSCanonical": "sklearn:load_linnerud",
     "PLSSVD": "sklearn:load_linnerud",

@@ -126,10 +126,11 @@ def _mean(record: Record) -> str:
 
 
 def _noticed(report: Report) -> Iterator[Part]:
-    """Yield errors and warnings, with the command that follows each; what is merely worth knowing is left out."""
+    """Yield errors and warnings, with the command that follows each; what is merely worth knowing is left out, but for
+    the way in which a learner is called."""
     is_shown = False
     for part in report.findings:
-        is_shown = part.style != "info" if isinstance(part, Listing) else is_shown
+        is_shown = part.style != "info" or part.title == "info called:" if isinstance(part, Listing) else is_shown
         if is_shown:
             yield part
 

@@ -38,6 +38,7 @@ from auditor.subjects.ways import (
 WORD = 2**32  # random_state takes integers below this
 _SEEDS = ("random_state", "random_seed", "seed")  # the names of seeds
 _LISTED = 20  # parameters that a message names
+_AHEAD = ("times", "time", "t", "steps", "n_periods", "h", "horizon", "fh", "start")  # what a forecast is made from
 _SUPERVISED = ("classifier", "regressor")
 _COLUMN_LISTS = ("categorical_features", "cat_features")  # parameters that may list columns
 
@@ -330,9 +331,9 @@ def _keeps_nothing(estimator: Any) -> bool:
 
 
 def _predicts_ahead(estimator: Any) -> bool:
-    """True for a forecaster: its fit takes y alone, and what it predicts from is not data but a number of steps."""
-    first = next((name for name in signature_of(getattr(estimator, "predict", None)) if name != "self"), "x")
-    return takes_labels_alone(estimator) and first.lower() not in (*DATA, *LABELS)
+    """True for a forecaster, or a curve over time: what it predicts from are no data, but steps or times."""
+    first = next((name for name in signature_of(getattr(estimator, "predict", None)) if name != "self"), "x").lower()
+    return first in _AHEAD or (takes_labels_alone(estimator) and first not in (*DATA, *LABELS))
 
 
 def predicts_numbers(estimator: Any) -> bool:

@@ -56,6 +56,7 @@ class Roles(msgspec.Struct, frozen=True):
     r: str | None = ""  # None for a learner without randomness; "" for one that does not tell its names
     kind: str = "Generator"  # of r
     by_position: tuple[str, ...] = ()  # parameters that cannot be given by name, in order
+    is_fitted: bool = False  # whether what it makes is a model that is still to be fitted
 
     def words(self, name: str) -> str:
         """Return how the function is called, as a person would write it: fit(X, y, seed=r as int)."""
@@ -63,6 +64,13 @@ class Roles(msgspec.Struct, frozen=True):
         given += [f"{self.labels}=y"] if self.labels else []
         given += [f"{self.r}=r as {self.kind}"] if self.r else []
         return f"{name}({', '.join(given)})"
+
+    def note(self, name: str) -> str:
+        """Return what a report says of the way in which the function is called."""
+        how = f"it is called {self.words(name)}"
+        if self.is_fitted:
+            how += ", and the model that it makes is fitted; its params are compared"
+        return how if self.r else f"{how}; it takes no r, and is audited as a learner without randomness"
 
 
 class Called(functools.partial[Any]):
@@ -82,7 +90,14 @@ class Called(functools.partial[Any]):
         if roles.r:
             given[roles.r] = r
         first = [given.pop(name) for name in roles.by_position if name in given]
-        return super().__call__(*first, **given)
+        made = super().__call__(*first, **given)
+        return made.fit() if roles.is_fitted else made
+
+
+def _makes_model(fn: object) -> bool:
+    """True for a function that makes a model of a formula and data without fitting it, as statsmodels.formula.api has
+    them: from_formula of the model's class."""
+    return getattr(fn, "__name__", "") == "from_formula" and inspect.isclass(getattr(fn, "__self__", None))
 
 
 def as_learner(fn: Callable[..., Any], roles: Roles) -> Callable[..., Any]:
@@ -194,6 +209,7 @@ def _find_roles(
         r.name if r else None,
         randomness or (_kind_of(fn, r, hints) if r else "none"),
         tuple(p.name for p in everything if p.kind == p.POSITIONAL_ONLY),
+        _makes_model(fn),
     )
 
 

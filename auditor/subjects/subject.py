@@ -322,7 +322,8 @@ def load_subject(
         raise UsageError(f"{shown}: its core takes r, so that core and finish get children of r: it cannot be {kind}")
     learner = as_learner(fn, roles)
     subject = Subject(learner, shown, name, given, settings, kind, takes_sample, private=private, declared=declared)
-    return replace(subject, finishing=finishing)
+    view = "attr(params)" if roles.is_fitted else subject.default_view
+    return replace(subject, finishing=finishing, default_view=view)
 
 
 @in_host

@@ -219,8 +219,7 @@ def _notes(bench: Bench, found: Look, second: str) -> Iterator[tuple[str, str]]:
     if not found.random and not isinstance(fit, Called):
         yield "no-randomness", _without_r(bench)
     if isinstance(fit, Called):
-        how = f"it is called {fit.roles.words(name.rpartition(':')[2])}"
-        yield "called", how if fit.roles.r else f"{how}, and audited as a learner without randomness: it takes no r"
+        yield "called", fit.roles.note(name.rpartition(":")[2])
     if isinstance(fit, Fit) and (taught := words_of(fit.estimator, labelled=_has_labels(bench.source))):
         yield "called", taught
     if bench.view.is_of_own_rows:

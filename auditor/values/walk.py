@@ -311,6 +311,7 @@ def path_text(steps: Sequence[Step]) -> str:
 
 
 _RETURN = "return values that define it: numbers, strings, arrays, containers or dataclasses of them"
+_FOUND = ("best_params", "best_params_", "best_value")  # what a search has found, as attributes or properties
 _LEARNT = ("coef_", "feature_importances_", "cluster_centers_", "support_", "params")
 _SHOWABLE = (bool, int, float, complex, str, np.ndarray)
 _NAMED = 3  # attributes that advice names
@@ -335,6 +336,7 @@ def advice(output: object) -> str:
         own = {}
     own = own if isinstance(own, dict) else {}
     views = ["predict"] if has("predict") else []
+    views += [f"attr({name})" for name in _FOUND if has(name)]
     views += [f"attr({name})" for name in _LEARNT if name in own]
     if not views:
         shown = (name for name, value in own.items() if not name.startswith("_") and isinstance(value, _SHOWABLE))

@@ -903,6 +903,8 @@ def test_advice_by_what_an_output_has() -> None:
     assert advice(many) == f"{RETURN}; or try {views} or --view module:fn"
     own = SimpleNamespace(a=1, _b=2, c=object(), d="x")
     assert advice(own) == f'{RETURN}; or try --view "attr(a)" or --view "attr(d)" or --view module:fn'
+    study = type("Study", (), {"best_params": property(plain), "best_value": property(plain)})()
+    assert '--view "attr(best_params)" or --view "attr(best_value)"' in advice(study)
     figure = type("Figure", (), {"savefig": plain})()
     said = 'it is an open figure: return the numbers that it draws, or try --view "attr(name)" or --view module:fn'
     assert advice(figure) == said

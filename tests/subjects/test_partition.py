@@ -147,3 +147,20 @@ def test_what_wobbles_is_counted_after_the_names_are_matched() -> None:
     assert record.verdict == "fail"
     assert record.wobbles is not None
     assert [(one.name, one.pairs) for one in record.wobbles.elements] == [("[0]", record.mismatches)]
+
+
+@pytest.mark.parametrize(
+    ("communities", "alike"),
+    [
+        ([{1, 2}, {3}], [{3}, {2, 1}]),
+        ([frozenset("ab"), {"c"}], ({"c"}, {"a", "b"})),
+    ],
+)
+def test_communities_are_compared_whatever_their_order(communities: Any, alike: Any) -> None:
+    assert partition(communities) == partition(alike) == {*map(frozenset, communities)}
+    assert partition(communities) != partition([{1}, {2, 3}])
+
+
+def test_sets_that_share_a_member_are_no_partition() -> None:
+    with pytest.raises(NotComparable, match="and some of these share one"):
+        partition([{1, 2}, {2, 3}, {4, 5, 6}])

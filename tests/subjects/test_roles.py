@@ -213,6 +213,29 @@ def test_an_annotation_may_name_a_generator_of_torch() -> None:
     assert check_signature(fn, "it", {}, {"noise": Generator})[1].kind == "torch"
 
 
+class Formula:
+    """As statsmodels has them: from_formula makes a model of a formula and data, and fits nothing."""
+
+    def __init__(self, formula: str, data: Any) -> None:
+        self.formula, self.data = formula, data
+
+    @classmethod
+    def from_formula(cls, formula: str, data: Any, subset: Any = None) -> Formula:
+        return cls(formula, data)
+
+    def fit(self) -> Formula:
+        self.params = {"Intercept": float(len(self.data)), self.formula: 1.0}
+        return self
+
+
+def test_a_model_of_a_formula_is_fitted_and_its_params_are_compared() -> None:
+    subject = load_subject(Formula.from_formula, {"formula": "y ~ x"})
+    assert subject.default_view == "attr(params)"
+    assert subject.run(X, root_key(0)).params == {"Intercept": 3.0, "y ~ x": 1.0}
+    assert "and the model that it makes is fitted" in subject.fn.roles.note("ols")  # type: ignore[attr-defined]
+    assert load_subject(made("formula, data"), {"formula": "y ~ x"}).default_view == "output"
+
+
 # In an audit
 
 
@@ -252,9 +275,10 @@ def test_the_report_says_how_it_is_called() -> None:
     record = auditor.audit(middle, "norm", size=3, second_process=False)
     notes = {one.kind: one.message for one in record.findings}
     assert notes["called"] == (
-        "it is called middle(sample=sample), and audited as a learner without randomness: it takes no r"
+        "it is called middle(sample=sample); it takes no r, and is audited as a learner without randomness"
     )
     assert record.randomness == "none"
+    assert "audited as a learner without randomness" in " ".join(str(record).split()), "on the first screen"
 
 
 def fit_rounded(X: Any, y: Any, seed: Any = None) -> int:

@@ -188,6 +188,32 @@ def test_predictions_row_by_row_are_compared_on_the_probe() -> None:
     assert view.see(Row()) == ROWS
 
 
+class HandsOn(Seen):
+    """What has learnt something in a part of it, as lifelines' regressions have."""
+
+    def fit(self, X: Any) -> None:
+        self._model = {"params_": [1.0, 2.0]}
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name not in self.__dict__.get("_model", {}):
+            raise AttributeError(name)
+        return self._model[name]
+
+
+class Curve(Seen):
+    def fit(self, durations: Any) -> None:
+        self.survival_function_ = [1.0]
+
+    def predict(self, times: Any) -> Any:
+        return times
+
+
+def test_what_is_compared_of_regressions_and_curves_over_time() -> None:
+    fitted = load_subject(HandsOn).run(X, root_key(0))
+    assert make_view("fitted").see(fitted) == {"params_": [1.0, 2.0]}
+    assert load_subject(Curve).default_view == "fitted", "times are no rows of a probe"
+
+
 # Clusterers without predict
 
 

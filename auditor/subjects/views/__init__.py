@@ -281,6 +281,8 @@ def fitted_attributes(fitted: Any) -> dict[str, Any]:
     """Return the attributes that scikit-learn's naming marks as learnt: public names that end in an underscore."""
     names = [name for name in sorted(vars(fitted)) if name.endswith("_") and not name.startswith("_")]
     support = {"get_support()": fitted.get_support()} if hasattr(fitted, "get_support") else {}
+    if not names:  # of one that hands on what a part of it has learnt
+        names = [name for name in ("params_", "coef_") if hasattr(fitted, name)]
     found = {name: getattr(fitted, name) for name in names} | support
     if not found.keys() - _OF_INPUT:
         other = "transform, which looks at" if hasattr(fitted, "transform") else "attr(name), or module:fn for"

@@ -20,7 +20,12 @@ _ITS_OWN = "labels_ are those of each run's own sample, and two runs have two sa
 
 
 def partition(labels: Any, noise: Any = NOISE) -> Any:
-    """Return the canonical names of the labels; `noise` becomes -1, and None means that no label is noise."""
+    """Return the canonical names of the labels; `noise` becomes -1, and None means that no label is noise.
+
+    Of communities, a list of sets without a common member, return the set of them.
+    """
+    if are_communities(labels):
+        return frozenset(map(frozenset, labels))
     array = _labels(labels)
     if array.dtype.kind not in _SORTED:
         array, noise = (
@@ -35,10 +40,23 @@ def partition(labels: Any, noise: Any = NOISE) -> Any:
     return names[codes.reshape(-1)]
 
 
+def are_communities(output: Any) -> bool:
+    """True for a list, a tuple or a set of sets that have no member in common, as networkx returns communities."""
+    if not isinstance(output, (list, tuple, set, frozenset)) or not output:
+        return False
+    if not all(isinstance(one, (set, frozenset)) for one in output):
+        return False
+    return len(frozenset().union(*output)) == sum(map(len, output))
+
+
 def _labels(labels: Any) -> Any:
     plain = base_value(labels)
     if hasattr(plain, "labels_") or (hasattr(plain, "fit") and hasattr(plain, "predict")):
         raise NotComparable(_refusal(plain))
+    if isinstance(plain, (list, tuple)) and any(isinstance(one, (set, frozenset)) for one in plain):
+        raise NotComparable(
+            "partition looks at labels, or at sets without a common member, and some of these share one"
+        )
     array = np.asarray(unmasked(plain))
     array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
     if array.ndim != 1:
