@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from time import perf_counter, process_time
+from time import perf_counter
 from typing import Self
 
 from rich.cells import cell_len
@@ -15,6 +15,7 @@ from rich.text import Text
 
 from auditor.escape import visible
 from auditor.flow.question import Inquiry, Outlook
+from auditor.host.boundary import seconds_in_hosts
 from auditor.lookup import short_name
 from auditor.statistics.outward import exact
 from auditor.trials.preflight import PAIRS
@@ -116,9 +117,9 @@ class Watching:
             self._bar.start()
 
     def _again(self) -> str:
-        """Say how long it takes to load all this once more, in the process that looks for hidden state: about the
-        processor time that it took here. Nothing where that is soon over."""
-        seconds = process_time()
+        """Say how long it takes to load all this once more, in the process that looks for hidden state: about as long
+        as it took the first time. Nothing where that is soon over."""
+        seconds = seconds_in_hosts()
         return f", and about {duration(seconds)} to load it in a second process" if seconds >= _NOTICED else ""
 
     def advanced(self, inquiry: Inquiry, seconds: float) -> None:

@@ -282,7 +282,10 @@ def shown(*looks: tuple[int, int, float], **options: Any) -> list[str]:
     """The milestones of an audit of which so many pairs and mismatches were known after so many seconds."""
     console = Console(width=300, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
     inquiry: Any = inquiry_of(lambda sample, r: 1, lambda rng, size: rng.random(size), size=5, **options)
-    with console.file, Watching(console) as watch:
+    with pytest.MonkeyPatch.context() as often:
+        often.setattr("auditor.report.progress._MILESTONE", 10.0)
+        watching = Watching(console)
+    with console.file, watching as watch:
         watch.planned(inquiry)
         for pairs, mismatches, seconds in looks:
             inquiry.tally = Tally(pairs, mismatches)

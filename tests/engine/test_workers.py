@@ -677,3 +677,13 @@ def test_a_command_goes_on_with_more_workers_once_they_pay(monkeypatch: pytest.M
     assert found == [bench.trial(index).difference is None for index in range(60)]
     (notice,) = notices
     assert notice.endswith("so it goes on in 2 worker processes, one BLAS thread each")
+
+
+def test_the_callers_own_forkserver_is_left_alone() -> None:
+    """Its processes would otherwise have one BLAS thread, and what audits had loaded."""
+    from multiprocessing import forkserver
+
+    server_of_python: Any = forkserver._forkserver
+    before = server_of_python._forkserver_pid, [*server_of_python._preload_modules]
+    assert auditor.audit("faults:slow", ROWS, size=5, jobs=2, params={"pause": 0.0}).pairs
+    assert (server_of_python._forkserver_pid, server_of_python._preload_modules) == before

@@ -291,7 +291,7 @@ def test_a_second_process_and_a_replay_draw_the_same_rows(
     visits: Path, resample: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["check", "sklearn.linear_model:Ridge", "--source", "visits.csv#ill", "--resample", resample]
-    assert run(words) == 1
+    assert run([*words, "--verbose"]) == 1
     out = capsys.readouterr().out
     assert re.search(rf"resampled +by {re.escape(resample)}", out)
     command = next(line for line in out.splitlines() if line.startswith("python -m auditor check"))
