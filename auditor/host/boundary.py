@@ -18,7 +18,7 @@ import pickle
 import sys
 import types
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import perf_counter
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -201,8 +201,11 @@ def read_answer(packed: bytes) -> Any:
 
 
 def request_bytes(fn: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> bytes:
-    """Return a call as bytes; UsageError if something of it cannot be sent to another process."""
-    return pickle.dumps((fn, args, keywords), protocol=5) if _connections else pack((fn, args, keywords))
+    """Return a call as bytes. A command has nothing of somebody's to send, so that the plain way nearly always does."""
+    if _connections:
+        with suppress(pickle.PicklingError, AttributeError, TypeError):  # a function of ours that has no name
+            return pickle.dumps((fn, args, keywords), protocol=5)
+    return pack((fn, args, keywords))
 
 
 def carried_out(request: bytes, loaded: Callable[[], tuple[str, ...]]) -> bytes:

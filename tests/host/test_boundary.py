@@ -121,6 +121,11 @@ def call_theirs(name: str) -> Any:
     return theirs(name)()
 
 
+def test_a_function_of_ours_without_a_name_is_sent_as_it_is(host: Connection) -> None:
+    more = 5
+    assert run_in_host(functools.reduce, lambda total, one: total + one + more, [1, 2]) == 8
+
+
 def test_a_slip_of_our_own_has_its_traceback(host: Connection) -> None:
     with pytest.raises(HostFailed, match="ZeroDivisionError"):
         run_in_host(divmod, 1, 0)
