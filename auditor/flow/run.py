@@ -350,7 +350,7 @@ class Run(msgspec.Struct):
         """Return the verdict of an audit that an interrupt or an error has ended."""
         if is_interrupt(raised):
             look = self.inquiry.outlook()
-            words = f"interrupted after {look.done} of at most {look.of} {self.inquiry.plan.unit}"
+            words = f"interrupted after {look.done:,} of at most {look.of:,} {self.inquiry.plan.unit}"
             return Verdict("inconclusive", words, "interrupt", self.inquiry.alpha)
         cell = self.inquiry.cells[self.at]
         error = as_ours(raised, cell.subject.name)

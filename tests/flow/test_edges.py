@@ -1208,7 +1208,7 @@ def test_what_was_asked_is_kept_as_it_could_be_typed() -> None:
 def test_an_interrupt_says_where_it_was() -> None:
     found = carried_out(constant, "norm", size=2, watch=StopsAfter(7))
     assert (found.verdict, found.decided_by, found.exit_code) == ("inconclusive", "interrupt", 130)
-    assert found.reason == "interrupted after 7 of at most 1000 pairs"
+    assert found.reason == "interrupted after 7 of at most 1,000 pairs"
     assert found.pairs == 7
     assert found.error_spent == 0.05
     late = carried_out(constant, "norm", size=2, how=RunOptions(for_=1e-9))

@@ -86,7 +86,7 @@ def test_an_interrupted_comparison_has_the_confidence_of_both() -> None:
     record = carried_out("algorithms.known_answers:own_coin", watch=StopsAfter(20), rho=0.1, params={"q": 0.0})
     assert record.decided_by == "interrupt"
     assert record.error_spent == 0.05
-    assert "interrupted after 20 of at most 1000 pairs" in record.reason
+    assert "interrupted after 20 of at most 1,000 pairs" in record.reason
 
 
 def test_a_comparison_promises_no_extension(tmp_path: Path) -> None:
