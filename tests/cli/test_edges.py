@@ -565,7 +565,7 @@ def test_what_a_file_asks_for(tmp_path: Path) -> None:
     assert (first.given, first.expect, first.margin) == ({"seed": 8, "jobs": 2, "size": 3}, "pass", 0.2)
     assert (second.expect, second.margin, second.place) == ("no worse", 0.1, "line 11, [[tool.auditor.subject]] m:f")
     assert (third.question, third.given) == ("nu", {"seed": 7, "jobs": 2, "eta": 0.1})
-    assert config.Entry("a", "b") == config.Entry("a", "b", None, None, "pass", config.MARGIN, {})
+    assert config.Entry("a", "b") == config.Entry("a", "b", None, None, None, "pass", config.MARGIN, {})
     assert [one.target for one in config.pick(found, [])] == ["m:f"] * 3
     assert len(config.pick(found, ["f"])) == len(config.pick(found, ["m:f"])) == 3
     assert refusal(lambda: config.pick(found, ["other"])) == f"{file} has no subject 'other': it has m:f"
@@ -736,7 +736,9 @@ def test_an_interrupted_run_changes_no_baseline(tmp_path: Path) -> None:
     for other in ({"pairs": 0}, {"pairs": None}, {"case": None}, {"verdict": "error"}, {"question": "nu"}):
         assert not baseline._is_counted(inquiry, replace(whole, **other))
     assert not baseline._is_counted(SimpleNamespace(cells=[1, 2]), whole)  # type: ignore[arg-type]
-    assert baseline._is_counted(inquiry, replace(whole, verdict="fail"))
+    missed = replace(whole, verdict="fail")
+    assert not baseline._is_counted(inquiry, missed), "a baseline excuses no miss of a target"
+    assert baseline._is_counted(inquiry, replace(missed, expect="fail"))
 
 
 # replay and trust

@@ -149,6 +149,13 @@ def test_the_reports_in_the_repository_are_of_the_registered_theorems() -> None:
     assert (folder / "theorems.svg").read_bytes() == picture_of_several(records)
 
 
+class Ended(msgspec.Struct):
+    """What stands for a record: the time that its audit was given."""
+
+    seconds: float | None
+    name: str | None = None
+
+
 def test_audits_share_workers_though_each_has_its_own_part_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[RunOptions] = []
 
@@ -157,11 +164,12 @@ def test_audits_share_workers_though_each_has_its_own_part_of_the_time(monkeypat
         return SimpleNamespace(close=lambda: None)
 
     monkeypatch.setattr(several, "make_engine", make_engine)
-    monkeypatch.setattr(several, "carry_out", lambda inquiry, request, options, *_, now: options.for_)
+    monkeypatch.setattr(several, "carry_out", lambda inquiry, request, options, *_, now: Ended(options.for_))
     request = make_request("rho", lambda sample, r: 1, "norm", {"size": 5, "rho": 0.5, "jobs": 2})
     clock = iter([0.0, 0.0, 30.0, 45.0])
     settled = several.settle([request] * 3)
     watch = cast(Any, lambda *_: SimpleNamespace(notice=None))
-    parts = [*several.audit_all(settled, watch, seconds=60.0, now=lambda: next(clock))]
+    ended = several.audit_all(settled, watch, seconds=60.0, now=lambda: next(clock))
+    parts = [cast(Any, one).seconds for one in ended]
     assert parts == [20.0, 15.0, 15.0]
     assert [one.for_ for one in made] == [math.inf], "one engine, which is told of a limit but not of a part of it"
