@@ -84,12 +84,15 @@ class _Serving:
         """Do what one message asks for; False if whoever asks is gone."""
         message, descriptors, _, _ = socket.recv_fds(self._control, 1, 3)
         if message == FOLDER:
-            with socket.socket(fileno=descriptors[0]) as link, contextlib.suppress(OSError):
-                link.settimeout(_SENDING)
-                self._folders.append(os.fsdecode(receive(link)))
+            self._take_folder(descriptors[0])
         elif message == NEW_HOST:
             self._fork(*descriptors)
         return bool(message)
+
+    def _take_folder(self, descriptor: int) -> None:
+        with socket.socket(fileno=descriptor) as link, contextlib.suppress(OSError):
+            link.settimeout(_SENDING)
+            self._folders.append(os.fsdecode(receive(link)))
 
     def _fork(self, link: int, leash: int, slot: int) -> None:
         """Fork a host, after loading what earlier ones had to load."""
@@ -132,6 +135,12 @@ class _Serving:
             end_children(but=self._hosts)
 
     def _end(self) -> None:
+        """End all hosts, and remove the folders, also those that were entrusted just before whoever asked was gone."""
+        self._control.setblocking(False)
+        with contextlib.suppress(OSError):
+            while (found := socket.recv_fds(self._control, 1, 3))[0]:
+                if found[0] == FOLDER:
+                    self._take_folder(found[1][0])
         for pid in self._hosts:
             kill_group(pid)
         end_children()
