@@ -283,7 +283,8 @@ def run_pair(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> T
 def elements_of(bench: Bench, first: Any, second: Any, difference: Difference | None) -> Any:
     """Return which elements differ, as JSON; of labels after matching the names that fit best."""
     differs, view = difference is not None, bench.view
-    names = matched(first, second) if differs and view.is_partition and len(first) == len(second) else None
+    has_labels = view.is_partition and isinstance(first, np.ndarray) and isinstance(second, np.ndarray)
+    names = matched(first, second) if differs and has_labels and len(first) == len(second) else None
     found = compare(first, second, differs=differs, by_rows=bool(view.rows), within=bench.within, matched=names)
     return msgspec.to_builtins(found)
 

@@ -164,3 +164,11 @@ def test_communities_are_compared_whatever_their_order(communities: Any, alike: 
 def test_sets_that_share_a_member_are_no_partition() -> None:
     with pytest.raises(NotComparable, match="and some of these share one"):
         partition([{1, 2}, {2, 3}, {4, 5, 6}])
+
+
+def test_communities_that_differ_are_a_mismatch() -> None:
+    def found(sample: Any, r: Any) -> Any:
+        return [{0, 1}, {2}] if sample[0] < 0.5 else [{0}, {1, 2}]
+
+    record = audit(found, "uniform", size=1, view="partition", second_process=False)
+    assert record.verdict == "fail", record.reason
