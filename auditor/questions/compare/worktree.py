@@ -99,7 +99,9 @@ def _made(top: str, commit: str, revision: str) -> Worktree:
         if code:
             raise UsageError(f"--against {revision}: git cannot check it out ({words[:_SHOWN]})")
         # What is changed within a submodule would take a git of its own there, with a configuration of its own.
-        changed = len(_said(top, "status", "--porcelain", "--ignore-submodules=dirty")[1].splitlines())
+        # Bytecode is nobody's change: the audit itself may just have written it.
+        status = _said(top, "status", "--porcelain", "--ignore-submodules=dirty")[1].splitlines()
+        changed = sum("__pycache__/" not in line for line in status)
         return Worktree(top, folder, commit, changed, _said(top, "rev-parse", "HEAD")[1] == commit)
     except BaseException:
         _removed(top, folder)
