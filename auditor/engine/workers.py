@@ -25,7 +25,7 @@ from msgspec.structs import replace
 
 from auditor.engine.engine import BlockPace, Keep, RunOptions, TimedStart, cores, in_order, keep_nothing
 from auditor.errors import AuditorError, Stopping, SubjectError, UsageError
-from auditor.host.boundary import pack, packed_far, read_answer, request_bytes
+from auditor.host.boundary import pack, packed_far, read_answer, request_bytes, run_in_host
 from auditor.host.limits import memory_of
 from auditor.host.reaping import exit_words
 from auditor.host.server import Host, HostGone, Place, here, server, wait_for
@@ -460,16 +460,22 @@ class Growing(TimedStart):
 
 def packed_bench(bench: Bench, *, far: bool = False) -> PackedBench:
     """Make a bench ready to be sent; `far` to hosts that do not see the files here. UsageError where it cannot be."""
+    bare = replace(bench, publish=None)
+    # A command has somebody's code only as closed bytes, which name the modules of files: its host opens them first.
+    packed = run_in_host(_bench_bytes, bare, packed_far) if far else _bench_bytes(bare, pack)
+    key = blake2b(packed, digest_size=16).hexdigest()
+    files = {} if far else file_modules()
+    return PackedBench(Sent(key, bench.subject.name, packed, files), bench.source.name, bench.bottoms)
+
+
+def _bench_bytes(bench: Bench, packing: Callable[[object], bytes]) -> bytes:
     try:
-        packed = packed_far(replace(bench, publish=None)) if far else pack(replace(bench, publish=None))
+        return packing(bench)
     except Exception as error:
         raise UsageError(
             f"{bench.subject.name} cannot be sent to another process ({type(error).__name__}: {error}): "
             "jobs=1 without timeout, memory, on_error and cluster runs it in this one"
         ) from error
-    key = blake2b(packed, digest_size=16).hexdigest()
-    files = {} if far else file_modules()
-    return PackedBench(Sent(key, bench.subject.name, packed, files), bench.source.name, bench.bottoms)
 
 
 @contextmanager

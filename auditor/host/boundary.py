@@ -68,7 +68,6 @@ class Opaque:
 
 _objects: dict[str, Any] = {}  # in a host: what it has sent, by name, so that it comes back as the same object
 _sent: dict[int, tuple[Any, Opaque]] = {}  # the same by identity, with the objects: no number is used again
-_far: list[bool] = []  # in a host that packs for machines which do not see its files
 
 
 def _opened(name: str, packed: bytes) -> Any:
@@ -91,8 +90,6 @@ def _closed(thing: Any) -> Opaque:
 
 def pack(thing: Any) -> bytes:
     """Return an object as bytes, closures and functions of notebooks included."""
-    if _far:
-        return packed_far(thing)
     import cloudpickle
 
     packed: bytes = cloudpickle.dumps(thing)

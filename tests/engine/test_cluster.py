@@ -18,11 +18,13 @@ from typing import Any
 import pytest
 from support.processes import wait_until
 from support.requests import carried_out, timeless
+from support.warm import Warm
 
 import auditor
 from auditor.engine import cluster
 from auditor.engine.engine import make_run_options
 from auditor.errors import BadValue, UsageError
+from auditor.flow.record import read_record
 from auditor.flow.run import Silent
 from auditor.randomness import from_key
 from auditor.trials.trial import PairKeys
@@ -86,15 +88,21 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     made.close()
 
 
-def test_the_same_record_on_a_cluster(running: Running, tmp_path: Path) -> None:
+def test_the_same_record_on_a_cluster(running: Running, tmp_path: Path, warm: Warm) -> None:
     """By name, and from a file that the workers do not see as a module."""
     (tmp_path / "mine.py").write_text("def noisy(sample, r):\n    return round(float(sample.mean()), 1)\n")
     for target in ("faults:slow", f"{tmp_path}/mine.py:noisy"):
         asked: dict[str, Any] = {"size": 50, "seed": 3, "rho": 0.2}
         there = auditor.audit(target, ROWS, **asked, cluster=running.address)
         assert there.mismatches > 3
-        assert timeless(there) == timeless(auditor.audit(target, ROWS, **asked))
+        here = auditor.audit(target, ROWS, **asked)
+        assert timeless(there) == timeless(here)
         assert there.cost.engine == f"on the Dask cluster {running.address}, one BLAS thread each"
+        record = tmp_path / "record.json"
+        words = f"check {target} --source {ROWS} --size 50 --seed 3 --rho 0.2 --json {record}".split()
+        assert warm.run(*words, "--cluster", running.address).returncode == here.exit_code
+        by_command = read_record(record)
+        assert (by_command.mismatches, by_command.pairs) == (here.mismatches, here.pairs)
 
 
 def test_the_executor_of_a_client_gives_the_same_record_and_stays_open(running: Running) -> None:

@@ -22,7 +22,7 @@ from support.processes import descendants, is_alive, on_linux, wait_until
 from support.requests import audit, bench_of, carried_out, timeless
 
 import auditor
-from auditor.engine import workers as worker_process
+from auditor.engine import workers
 from auditor.engine.choice import make_engine
 from auditor.engine.engine import (
     BlockPace,
@@ -77,7 +77,7 @@ def hang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Recor
         marked = {int(mark.name.rpartition("-")[2]) for mark in tmp_path.iterdir()}
         return any(map(is_alive, marked - descendants(server(other_hash_seed())._process.pid) if marked else ()))
 
-    monkeypatch.setattr(worker_process, "monotonic", lambda: clock() + 1e4 if hangs() else 0.0)
+    monkeypatch.setattr(workers, "monotonic", lambda: clock() + 1e4 if hangs() else 0.0)
 
     def hang(**options: Any) -> Record:
         return misbehave("mark", marker=str(tmp_path / "begun"), jobs=1, timeout=1000, **options)
@@ -665,7 +665,7 @@ def test_a_command_goes_on_with_more_workers_once_they_pay(monkeypatch: pytest.M
     """A host that is there already runs the first trials; the record is that of one process."""
     monkeypatch.setattr(Growing, "TRIED", 0.02)
     monkeypatch.setattr(Growing, "PAYS", 0.01)
-    monkeypatch.setattr(worker_process, "cores", lambda: 2)
+    monkeypatch.setattr(workers, "cores", lambda: 2)
     monkeypatch.setattr("auditor.engine.engine.cores", lambda: 2)
     notices: list[str] = []
     bench = bench_of("faults:slow", ROWS, size=5)
