@@ -1,12 +1,14 @@
-"""Is one column better than another? A test of the differences row by row, at a level.
+"""Is one column better than another? A test at a level: of the differences row by row, or of two samples.
 
     sign          how many rows are better, without those that are equal; the exact binomial law
-    t             the mean difference; the t law with n - 1 degrees of freedom
-    wilcoxon      the ranks of the differences (scipy)
-    permutation   the mean difference against 9,999 tables whose rows are swapped at random, by r
+    t             the mean difference; the t law with n - 1 degrees of freedom, or Welch's
+    wilcoxon      the ranks of the differences, or of both samples together (scipy)
+    permutation   the mean difference against 9,999 tables whose rows, or names, are swapped at random, by r
 
-All are one-sided: `beats` says whether a is better than b, and a level of 0.05 is how often that is said of two columns
-that are alike. Two runs decide differently with probability 2 P (1 - P), P the power: 1/2 where P is 1/2.
+Scores that are side by side, of one item in each row, are compared row by row; those of a long table without `unit` are
+two samples, and the sign test has no say. All are one-sided: `beats` says whether a is better than b, and a level of
+0.05 is how often that is said of two columns that are alike. Two runs decide differently with probability 2 P (1 - P),
+P the power: 1/2 where P is 1/2.
 
 `r_beats` compares z, the normal number that belongs to the p-value, with a critical value that r draws uniformly from
 [low, low + width], low the usual one (`auditor.repair.significant`). For every r the level is at most `level`. Two runs
@@ -20,11 +22,11 @@ Cost: one pass; a sort for wilcoxon; 10^4 passes for the permutation test.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from algorithms.decisions.tables import Reals, one_of, read_scores
+from algorithms.decisions.tables import Reals, Scores, on_scores, one_of, whole_units
 from algorithms.decisions.winners import BETTER
 from auditor import Randomness, composed, subject
 from auditor.repair import random_threshold, threshold_mismatch
@@ -32,54 +34,100 @@ from auditor.repair import random_threshold, threshold_mismatch
 TESTS = ("sign", "t", "wilcoxon", "permutation")
 _SWAPS = 9_999
 _BLOCK = 2**20  # numbers that are swapped at once
+_TABLE: Any = {"as_": "columns", "resample": whole_units}
 
 
-def differences(sample: Any, a: str, b: str, better: str, without: str) -> Reals:
-    """Return by how much a is better than b in each row; the first two columns where they have no names."""
+class Compared(NamedTuple):
+    """Two columns of scores, of which more is better, and whether those of a row belong together."""
+
+    first: Reals
+    second: Reals
+    paired: bool = True
+
+
+def compared(scores: Scores, a: str, b: str, better: str) -> Compared:
+    """Return the scores of a and of b; of the first two where they have no names."""
     one_of("better", better, BETTER, "which scores are the better ones")
-    names, rows = read_scores(sample, without)
-    first, second = a or names[0], b or next(name for name in names if name != (a or names[0]))
+    names = scores.names
+    first = str(a) or names[0]
+    second = str(b) or next(name for name in names if name != first)
     for option, name in (("a", first), ("b", second)):
         one_of(option, name, names, "a column of numbers")
     if first == second:
         raise ValueError(f"a={a!r} and b={b!r} are one column: name two")
-    found = rows[:, names.index(first)] - rows[:, names.index(second)]
-    return np.asarray(found if better == "higher" else -found)
+    sign = 1.0 if better == "higher" else -1.0
+    return Compared(sign * scores.of(first), sign * scores.of(second), scores.paired)
 
 
-def p_value(apart: Reals, test: str, r: Randomness) -> float:
-    """Return the one-sided p-value of the hypothesis that differences are not above 0."""
-    from scipy.special import bdtrc, stdtr
-
+def p_value(two: Compared, test: str, r: Randomness) -> float:
+    """Return the one-sided p-value of the hypothesis that the first is not better than the second."""
     one_of("test", test, TESTS, "how the two are compared")
+    return _of_rows(two.first - two.second, test, r) if two.paired else _of_samples(two, test, r)
+
+
+def _of_rows(apart: Reals, test: str, r: Randomness) -> float:
+    from scipy.special import bdtrc
+
     if test == "sign":
         better, count = int((apart > 0).sum()), int((apart != 0).sum())
         return float(bdtrc(better - 1, count, 0.5)) if better else 1.0
     if not apart.any():
         return 1.0
     if test == "t":
-        if len(apart) < 2:
-            raise ValueError("a t-test needs two rows or more: take the sign test, or more rows")
-        spread = float(apart.std(ddof=1))
-        mean = float(apart.mean())
-        if spread == 0:
-            return 0.0 if mean > 0 else 1.0
-        return float(stdtr(len(apart) - 1, -mean / spread * math.sqrt(len(apart))))
+        _check_two_rows(len(apart))
+        return _by_t(float(apart.mean()), float(apart.var(ddof=1)) / len(apart), len(apart) - 1)
     if test == "wilcoxon":
         from scipy.stats import wilcoxon
 
         return float(wilcoxon(apart, alternative="greater").pvalue)
-    return _by_permutation(apart, r.child("swaps"))
+    swaps = r.child("swaps")
+    return _by_permutation(
+        apart, lambda tables: (swaps.integers(0, 2, size=(tables, len(apart)), dtype=np.int8) * 2 - 1) @ apart
+    )
 
 
-def _by_permutation(apart: Reals, r: Randomness) -> float:
-    """Return the share of sums with random signs that are as large, the one that was seen among them."""
-    seen, as_large, left = float(apart.sum()), 0, _SWAPS
-    slack = 1e-12 * float(np.abs(apart).sum())
+def _of_samples(two: Compared, test: str, r: Randomness) -> float:
+    n, m = len(two.first), len(two.second)
+    if test == "sign":
+        raise ValueError("test='sign' compares the scores of one item, and no unit is named: take t or wilcoxon")
+    together = np.concatenate([two.first, two.second])
+    if np.ptp(together) == 0:
+        return 1.0
+    if test == "t":
+        _check_two_rows(min(n, m))
+        v, w = float(two.first.var(ddof=1)) / n, float(two.second.var(ddof=1)) / m
+        freedom = (v + w) ** 2 / (v**2 / (n - 1) + w**2 / (m - 1)) if v + w else 1.0
+        return _by_t(float(two.first.mean() - two.second.mean()), v + w, freedom)
+    if test == "wilcoxon":
+        from scipy.stats import mannwhitneyu
+
+        return float(mannwhitneyu(two.first, two.second, alternative="greater").pvalue)
+    weights, swaps = np.repeat([1 / n, -1 / m], [n, m]), r.child("swaps")
+    return _by_permutation(
+        weights * together, lambda tables: swaps.permuted(np.tile(weights, (tables, 1)), axis=1) @ together
+    )
+
+
+def _check_two_rows(count: int) -> None:
+    if count < 2:
+        raise ValueError("a t-test needs two rows or more: take another test, or more rows")
+
+
+def _by_t(mean: float, variance: float, freedom: float) -> float:
+    from scipy.special import stdtr
+
+    if variance == 0:
+        return 0.0 if mean > 0 else 1.0
+    return float(stdtr(freedom, -mean / math.sqrt(variance)))
+
+
+def _by_permutation(terms: Reals, swapped: Any) -> float:
+    """Return the share of swapped tables whose sums are as large, the one that was seen among them."""
+    seen, as_large, left = float(terms.sum()), 0, _SWAPS
+    slack = 1e-12 * float(np.abs(terms).sum())
     while left:
-        tables = min(left, max(1, _BLOCK // len(apart)))
-        signs = r.integers(0, 2, size=(tables, len(apart)), dtype=np.int8) * 2 - 1
-        as_large += int((signs @ apart >= seen - slack).sum())
+        tables = min(left, max(1, _BLOCK // len(terms)))
+        as_large += int((swapped(tables) >= seen - slack).sum())
         left -= tables
     return (1 + as_large) / (1 + _SWAPS)
 
@@ -91,9 +139,10 @@ def check_level(level: float) -> None:
         )
 
 
-@subject(source="algorithms.decisions.tables:TWO", as_="columns")
+@subject(source="algorithms.decisions.tables:TWO", **_TABLE)
+@on_scores
 def beats(
-    sample: Any,
+    scores: Scores,
     r: Randomness,
     *,
     a: str = "",
@@ -101,18 +150,18 @@ def beats(
     test: str = "sign",
     level: float = 0.05,
     better: str = "higher",
-    without: str = "",
 ) -> bool:
     """Return True if column a is better than column b, by a test at a level."""
     check_level(level)
-    return p_value(differences(sample, a, b, better, without), test, r) <= level
+    return p_value(compared(scores, a, b, better), test, r) <= level
 
 
-def z_of(sample: Any, r: Randomness, *, a: str, b: str, test: str, better: str, without: str) -> float:
+@on_scores
+def z_of(scores: Scores, r: Randomness, *, a: str, b: str, test: str, better: str) -> float:
     """Return the normal number that belongs to the p-value."""
     from scipy.special import ndtri
 
-    return float(-ndtri(p_value(differences(sample, a, b, better, without), test, r)))
+    return float(-ndtri(p_value(compared(scores, a, b, better), test, r)))
 
 
 def critical_values(level: float, width: float) -> tuple[float, float]:
@@ -137,8 +186,8 @@ r_beats = composed(
     core=z_of,
     finish=reaches,
     mismatch=decided_apart,
-    defaults={"a": "", "b": "", "test": "sign", "level": 0.05, "width": 12.0, "better": "higher", "without": ""},
+    defaults={"a": "", "b": "", "test": "sign", "level": 0.05, "width": 12.0, "better": "higher"},
     source="algorithms.decisions.tables:MANY",
-    as_="columns",
+    **_TABLE,
 )
 """Whether column a is better than column b, by a test whose critical value r draws."""

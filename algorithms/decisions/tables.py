@@ -1,14 +1,27 @@
-"""Which columns of a table are compared, and what are their numbers?"""
+"""Which columns of a table are compared, and what are their numbers?
+
+A table is wide, a row for each item and a column for each model, or long, a row for each score:
+
+    item,gpt,llama          item,model,score
+    q1,1,0                  q1,gpt,1
+    q2,1,1                  q1,llama,0 ...
+
+`by` names the column of a long table that says whose score it is, `score` the scores, and `unit` the items, by which
+scores are put side by side. Without `unit` each row is an item of its own, as where each visitor saw one version.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 Reals = npt.NDArray[np.float64]
+T = TypeVar("T")
 
 
 def _repeated(*rows: int) -> dict[str, Any]:
@@ -24,40 +37,98 @@ MANY = _repeated(1400, 600)  # as a critical value that r draws needs them
 
 
 class Scores(NamedTuple):
-    """The columns of a table that hold numbers: their names, and a row of numbers for each item."""
+    """The scores of each name, in the order of the items where they are `paired`: one of each name for each item."""
 
     names: tuple[str, ...]
-    rows: Reals
+    columns: tuple[Reals, ...]
+    paired: bool = True
+
+    @property
+    def rows(self) -> Reals:
+        """The scores with a row for each item."""
+        if not self.paired:
+            raise ValueError("scores have to be side by side: name the column of a long table that has the items, unit")
+        return np.column_stack(self.columns)
+
+    def of(self, name: str) -> Reals:
+        return self.columns[self.names.index(name)]
 
 
-def read_scores(sample: Any, without: str = "") -> Scores:
-    """Return the columns of numbers but for those in `without`, a list of names with commas between them.
+def read_scores(sample: Any, without: str = "", by: str = "", score: str = "", unit: str = "") -> Scores:
+    """Return the scores of a wide table, or of a long one where `by` and `score` name columns.
 
     A table is a dict of columns, an object with `columns` (a data frame) or an array, whose columns are called 0, 1 and
-    so on. Columns of words, such as names of items, are left out. ValueError where fewer than two are left, or where a
-    number is missing.
+    so on. Of a wide one, columns of words, such as names of items, are left out. `without` is a list of names with
+    commas between them. ValueError where fewer than two are left, or where a number is missing.
     """
-    columns = _columns(sample)
-    left_out = [name.strip() for name in without.split(",") if name.strip()]
-    for name in left_out:
-        if name not in columns:
-            raise ValueError(f"without={without!r} must name columns, and {name!r} is none of {', '.join(columns)}")
+    columns = columns_of(sample)
+    if by or score or unit:
+        return _long(columns, without, str(by), str(score), str(unit))
+    left_out = split_names("without", without, columns)
     arrays = {name: np.asarray(column) for name, column in columns.items() if name not in left_out}
     numbers = {name: column for name, column in arrays.items() if column.dtype.kind in "biuf"}
-    if len(numbers) < 2:
-        found = ", ".join(numbers) or "none"
-        raise ValueError(f"a decision needs two columns of numbers or more, and the table has {found}: add columns")
-    rows = np.column_stack([column.astype(float) for column in numbers.values()])
-    if len(rows) == 0:
-        raise ValueError("the table has no rows: take at least one")
-    if not np.isfinite(rows).all():
-        item, place = np.argwhere(~np.isfinite(rows))[0]
-        name = [*numbers][place]
-        raise ValueError(f"row {item} has no finite number for {name!r}: drop or fill such rows first")
-    return Scores(tuple(numbers), rows)
+    _check_two(numbers, "columns of numbers")
+    return Scores(tuple(numbers), tuple(finite(name, column) for name, column in numbers.items()))
 
 
-def _columns(sample: Any) -> Mapping[str, Any]:
+def _long(columns: Mapping[str, Any], without: str, by: str, score: str, unit: str) -> Scores:
+    """Return the scores of a long table; several of one name for one item count as their mean."""
+    if not (by and score):
+        raise ValueError(
+            f"by={by!r} and score={score!r} must name two columns of a long table: whose score it is, and the score"
+        )
+    for option, name in (("by", by), ("score", score), ("unit", unit)):
+        if name:
+            one_of(option, name, tuple(columns), "a column of the table")
+    found, place = np.unique(np.asarray(columns[by]).astype(str), return_inverse=True)
+    left_out = split_names("without", without, found.tolist())
+    values = finite(score, np.asarray(columns[score]))
+    names = tuple(name for name in found.tolist() if name not in left_out)
+    _check_two(names, f"values of {by!r}")
+    kept = [found.tolist().index(name) for name in names]
+    if not unit:
+        return Scores(names, tuple(values[place == one] for one in kept), paired=False)
+    units, item = np.unique(np.asarray(columns[unit]), return_inverse=True)
+    cell, cells = item * len(found) + place, len(units) * len(found)
+    counts = np.bincount(cell, minlength=cells).reshape(len(units), -1)[:, kept]
+    if not counts.all():
+        row, column = np.argwhere(counts == 0)[0]
+        raise ValueError(
+            f"{unit} {units[row].item()!r} has no score of {names[column]!r}: add it, leave out the {unit} or "
+            f"without={names[column]}; samples keep each {unit} whole by --resample groups({unit})"
+        )
+    sums = np.bincount(cell, weights=values, minlength=cells).reshape(len(units), -1)[:, kept]
+    return Scores(names, tuple((sums / counts).T))
+
+
+def whole_units(unit: str) -> str | None:
+    """Return how samples of a table are drawn: whole units of a long one."""
+    return f"groups({unit})" if unit else None
+
+
+_LAYOUT = [
+    inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default="", annotation=str)
+    for name in ("without", "by", "score", "unit")
+]
+
+
+def on_scores(decide: Callable[..., T]) -> Callable[..., T]:
+    """Return a function of a table from one of its scores, with the parameters of `read_scores` besides its own."""
+
+    @functools.wraps(decide)
+    def on_table(
+        sample: Any, *r: Any, without: str = "", by: str = "", score: str = "", unit: str = "", **own: Any
+    ) -> T:
+        return decide(read_scores(sample, without, by, score, unit), *r, **own)
+
+    first, *others = inspect.signature(decide).parameters.values()
+    parameters = [first.replace(name="sample", annotation=Any), *others, *_LAYOUT]
+    on_table.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return on_table
+
+
+def columns_of(sample: Any) -> Mapping[str, Any]:
+    """Return the columns of a table by name; those of an array are called 0, 1 and so on."""
     if isinstance(sample, Mapping):
         return {str(name): column for name, column in sample.items()}
     if hasattr(sample, "columns") or hasattr(sample, "column_names"):
@@ -67,6 +138,35 @@ def _columns(sample: Any) -> Mapping[str, Any]:
     if rows.ndim != 2:
         raise ValueError(f"a decision needs a table of rows and columns, and the sample has {rows.ndim} dimension")
     return {str(place): rows[:, place] for place in range(rows.shape[1])}
+
+
+def finite(name: str, column: Any) -> Reals:
+    """Return a column as floats; ValueError where it has none, or a number is missing."""
+    if column.dtype.kind not in "biuf":
+        raise ValueError(f"the column {name!r} has words, and must have numbers: name another")
+    if len(column) == 0:
+        raise ValueError("the table has no rows: take at least one")
+    numbers = np.asarray(column, dtype=float)
+    if column.dtype.kind == "f" and not np.isfinite(numbers).all():
+        row = int(np.argmin(np.isfinite(numbers)))
+        raise ValueError(f"row {row} has no finite number for {name!r}: drop or fill such rows first")
+    return numbers
+
+
+def split_names(option: str, text: str, known: Iterable[str]) -> list[str]:
+    """Return the names in a list with commas between them; ValueError for one that is not known."""
+    names = [name.strip() for name in str(text).split(",") if name.strip()]
+    for name in names:
+        if name not in known:
+            raise ValueError(f"{option}={text!r} must name columns, and {name!r} is none of {', '.join(known)}")
+    return names
+
+
+def _check_two(found: Iterable[str], what: str) -> None:
+    names = [*found]
+    if len(names) < 2:
+        has = ", ".join(names) or "none"
+        raise ValueError(f"a decision needs two {what} or more, and the table has {has}: add columns")
 
 
 def one_of(name: str, value: object, known: tuple[str, ...], what: str) -> None:

@@ -35,69 +35,74 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.decisions.tables import Reals, Scores, one_of, read_scores
+from algorithms.decisions.tables import Reals, Scores, on_scores, one_of, whole_units
 from auditor import Randomness, composed, subject
 from auditor.repair import choice_mismatch, choose, top_mismatch
 
-BY = ("mean", "median", "wins")
+STATISTICS = ("mean", "median", "wins")
 BETTER = ("higher", "lower")
-_TABLE: Any = {"source": "algorithms.decisions.tables:THREE", "as_": "columns"}
+_TABLE: Any = {"source": "algorithms.decisions.tables:THREE", "as_": "columns", "resample": whole_units}
 
 
-def check_parameters(by: str, better: str) -> None:
-    one_of("by", by, BY, "what of a column counts")
-    one_of("better", better, BETTER, "which scores are the better ones")
-
-
-def per_row(rows: Reals, by: str, better: str) -> Reals:
-    """Return what each row adds to each column's score; for win rates a whole, or shares where several are the best."""
-    signed = rows if better == "higher" else -rows
-    if by != "wins":
-        return signed
-    best = signed == signed.max(axis=1, keepdims=True)
+def shares_of_wins(rows: Reals) -> Reals:
+    """Return 1 for the best score of each row and 0 for the others; shares where several are the best."""
+    best = rows == rows.max(axis=1, keepdims=True)
     return np.asarray(best / best.sum(axis=1, keepdims=True))
 
 
-def totals(sample: Any, by: str, better: str, without: str) -> tuple[Scores, Reals]:
-    """Return the table of what each row adds, and the score of each column."""
-    check_parameters(by, better)
-    names, rows = read_scores(sample, without)
-    added = per_row(rows, by, better)
-    return Scores(names, added), np.median(added, axis=0) if by == "median" else added.mean(axis=0)
+def added(scores: Scores, statistic: str, better: str) -> Scores:
+    """Return what each item adds to the score of each name: more is better."""
+    one_of("statistic", statistic, STATISTICS, "what of a column counts")
+    one_of("better", better, BETTER, "which scores are the better ones")
+    if better == "lower":
+        scores = scores._replace(columns=tuple(-column for column in scores.columns))
+    if statistic == "wins":
+        return scores._replace(columns=tuple(shares_of_wins(scores.rows).T))
+    return scores
 
 
-def in_order(sample: Any, by: str, better: str, without: str) -> tuple[str, ...]:
-    """Return the names of the columns, the best first."""
-    (names, _), scores = totals(sample, by, better, without)
-    return tuple(names[place] for place in np.argsort(-scores, kind="stable"))
+def totals(scores: Scores, statistic: str) -> Reals:
+    """Return the score of each name, from what each item adds to it."""
+    return np.array([np.median(one) if statistic == "median" else one.mean() for one in scores.columns])
 
 
-def check_top(k: Any, count: int) -> None:
-    if isinstance(k, bool) or not isinstance(k, int) or not 0 < k < count:
-        raise ValueError(f"k={k!r} must be an integer from 1 to {count - 1}: how many of {count} columns are chosen")
+def in_order(scores: Scores, statistic: str, better: str) -> tuple[str, ...]:
+    """Return the names, the best first."""
+    found = totals(added(scores, statistic, better), statistic)
+    return tuple(scores.names[place] for place in np.argsort(-found, kind="stable"))
 
 
-@subject(**_TABLE)
-def winner(sample: Any, r: Any, *, by: str = "mean", better: str = "higher", without: str = "") -> str:
-    """Return the name of the best column."""
-    return in_order(sample, by, better, without)[0]
-
-
-@subject(**_TABLE)
-def ranking(sample: Any, r: Any, *, by: str = "mean", better: str = "higher", without: str = "") -> dict[str, int]:
-    """Return the rank of each column, 1 for the best."""
-    ordered = in_order(sample, by, better, without)
+def ranks(ordered: tuple[str, ...]) -> dict[str, int]:
     return {name: ordered.index(name) + 1 for name in sorted(ordered)}
 
 
-@subject(**_TABLE)
-def top(
-    sample: Any, r: Any, *, k: int = 1, by: str = "mean", better: str = "higher", without: str = ""
-) -> tuple[str, ...]:
-    """Return the names of the k best columns, sorted."""
-    ordered = in_order(sample, by, better, without)
-    check_top(k, len(ordered))
+def first_few(ordered: tuple[str, ...], k: int) -> tuple[str, ...]:
+    """Return the first k names, sorted; ValueError where there are not more."""
+    if isinstance(k, bool) or not isinstance(k, int) or not 0 < k < len(ordered):
+        count = len(ordered)
+        raise ValueError(f"k={k!r} must be an integer from 1 to {count - 1}: how many of {count} columns are chosen")
     return tuple(sorted(ordered[:k]))
+
+
+@subject(**_TABLE)
+@on_scores
+def winner(scores: Scores, r: Any, *, statistic: str = "mean", better: str = "higher") -> str:
+    """Return the name of the best column."""
+    return in_order(scores, statistic, better)[0]
+
+
+@subject(**_TABLE)
+@on_scores
+def ranking(scores: Scores, r: Any, *, statistic: str = "mean", better: str = "higher") -> dict[str, int]:
+    """Return the rank of each column, 1 for the best."""
+    return ranks(in_order(scores, statistic, better))
+
+
+@subject(**_TABLE)
+@on_scores
+def top(scores: Scores, r: Any, *, k: int = 1, statistic: str = "mean", better: str = "higher") -> tuple[str, ...]:
+    """Return the names of the k best columns, sorted."""
+    return first_few(in_order(scores, statistic, better), k)
 
 
 # The reproducible sisters.
@@ -105,20 +110,38 @@ def top(
 Standard = dict[str, float]  # scores by name: strength times standard errors
 
 
-def standard_scores(sample: Any, *, strength: float, by: str, better: str, without: str) -> Standard:
-    """Return strength times the score of each column in standard errors, above the mean of all."""
+def check_strength(strength: float) -> None:
     if isinstance(strength, bool) or not 0 < strength < math.inf:
         raise ValueError(
             f"strength={strength!r} must be a finite number above 0: the weight of a standard error, e.g. 0.2"
         )
-    (names, added), scores = totals(sample, by, better, without)
-    count = len(names)
-    apart = added - added.mean(axis=1, keepdims=True)
-    error = math.sqrt(2 * count / (count - 1) * float(apart.var(axis=0).mean()) / len(added))
-    above = scores - scores.mean()
-    if error <= 1e-12 * float(np.abs(added).max(initial=0.0)):  # the rows all say the same, but for their last digits
-        return {name: 0.0 if one == above.max() else -math.inf for name, one in zip(names, above.tolist(), strict=True)}
-    return dict(zip(names, (strength * above / error).tolist(), strict=True))
+
+
+def standard_error(scores: Scores) -> float:
+    """Return the standard error of the difference of two means, by the mean over all pairs of names."""
+    if not scores.paired:
+        return math.sqrt(2 * sum(one.var() / len(one) for one in scores.columns) / len(scores.names))
+    rows, count = scores.rows, len(scores.names)
+    apart = rows - rows.mean(axis=1, keepdims=True)
+    return math.sqrt(2 * count / (count - 1) * float(apart.var(axis=0).mean()) / len(rows))
+
+
+@on_scores
+def standard_scores(scores: Scores, *, strength: float, statistic: str, better: str) -> Standard:
+    """Return strength times the score of each column in standard errors, above the mean of all."""
+    check_strength(strength)
+    each = added(scores, statistic, better)
+    found = totals(each, statistic)
+    above, error = found - found.mean(), standard_error(each)
+    largest = max(float(np.abs(one).max()) for one in each.columns)
+    if error <= 1e-12 * largest:  # the rows all say the same, but for their last digits
+        best = above.max()
+        return {name: 0.0 if one == best else -math.inf for name, one in zip(each.names, above.tolist(), strict=True)}
+    return dict(zip(each.names, (strength * above / error).tolist(), strict=True))
+
+
+def noisy_order(scores: Standard, r: Randomness) -> tuple[str, ...]:
+    return choose(scores, 1.0, r, top=len(scores))
 
 
 def best_of(scores: Standard, r: Randomness) -> str:
@@ -130,8 +153,7 @@ def winners_apart(first: Standard, second: Standard) -> float:
 
 
 def best_few(scores: Standard, r: Randomness, *, k: int) -> tuple[str, ...]:
-    check_top(k, len(scores))
-    return tuple(sorted(choose(scores, 1.0, r, top=k)))
+    return first_few(noisy_order(scores, r), k)
 
 
 def few_apart(first: Standard, second: Standard, *, k: int) -> float:
@@ -139,35 +161,25 @@ def few_apart(first: Standard, second: Standard, *, k: int) -> float:
 
 
 def ranks_of(scores: Standard, r: Randomness) -> dict[str, int]:
-    ordered = choose(scores, 1.0, r, top=len(scores))
-    return {name: ordered.index(name) + 1 for name in sorted(ordered)}
+    return ranks(noisy_order(scores, r))
 
 
 def ranks_apart(first: Standard, second: Standard) -> float:
     return min(1.0, math.fsum(top_mismatch(first, second, 1.0, k) for k in range(1, len(first))))
 
 
-_DEFAULTS = {"strength": 0.2, "by": "mean", "better": "higher", "without": ""}
+def _sister(finish: Any, mismatch: Any, mismatch_is: str = "exact", strength: float = 0.2, **more: Any) -> Any:
+    """Return a choice by standard scores and noise that r keeps for each name."""
+    defaults = {"strength": strength, "statistic": "mean", "better": "higher", **more}
+    steps: Any = {"finish": finish, "mismatch": mismatch, "mismatch_is": mismatch_is}
+    return composed(core=standard_scores, **steps, defaults=defaults, **_TABLE)
 
-r_winner = composed(core=standard_scores, finish=best_of, mismatch=winners_apart, defaults=_DEFAULTS, **_TABLE)
+
+r_winner = _sister(best_of, winners_apart)
 """The best column, but for noise that r keeps for each name."""
 
-r_top = composed(
-    core=standard_scores,
-    finish=best_few,
-    mismatch=few_apart,
-    mismatch_is="upper",
-    defaults={**_DEFAULTS, "k": 1},
-    **_TABLE,
-)
+r_top = _sister(best_few, few_apart, "upper", k=1)
 """The k best columns, but for noise that r keeps for each name."""
 
-r_ranking = composed(
-    core=standard_scores,
-    finish=ranks_of,
-    mismatch=ranks_apart,
-    mismatch_is="upper",
-    defaults={**_DEFAULTS, "strength": 0.05},
-    **_TABLE,
-)
+r_ranking = _sister(ranks_of, ranks_apart, "upper", strength=0.05)
 """The rank of each column, but for noise that r keeps for each name."""

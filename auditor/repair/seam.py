@@ -64,7 +64,12 @@ class Repaired:
         declared = self.learner.declared  # of which the following is true of the wrapper too
         view = self.learner.default_view if predicts and self.is_estimator else None
         self.__auditor__ = Declaration(
-            source=declared.source, size=declared.size, sample=declared.sample, view=view, as_=declared.as_
+            source=declared.source,
+            size=declared.size,
+            sample=declared.sample,
+            view=view,
+            as_=declared.as_,
+            resample=declared.resample,
         )
         self.__signature__ = _signature(self.learner)
         self.__annotations__ = {"sample": Sample if self.learner.takes_sample else Any, "r": Randomness}

@@ -68,6 +68,7 @@ class Declaration(msgspec.Struct, frozen=True):
     mismatch_is: str = "exact"  # or "upper": mismatch is an upper bound
     asks: Mapping[str, Declared] = {}  # the options of `check` for a claim about something else than rho
     as_: str | None = None  # what the rows of a file become: pandas, polars, columns or numpy
+    resample: Declared = None  # how samples are drawn from a data set
     listed: bool = True  # whether `list` shows it, and a registered package offers it by name
 
 
@@ -93,6 +94,7 @@ def subject(
     mismatch_is: str = "exact",
     asks: Mapping[str, Declared] | None = None,
     as_: str | None = None,
+    resample: Declared = None,
     listed: bool = True,
 ) -> Callable[[F], F]:
     """Declare what is known of a learner; the function itself stays as it is.
@@ -117,7 +119,8 @@ def subject(
 
     `asks` holds the options of `check` for a claim about something else than rho, such as {"list_size": 3, "eta": 0.1};
     its values are numbers or functions of parameters. `theorems` and `gate` ask these of the subject.
-    `as_` says what a csv or parquet file is read as, "pandas", "polars", "columns" (a dict of arrays) or "numpy".
+    `as_` says what a csv or parquet file is read as, "pandas", "polars", "columns" (a dict of arrays) or "numpy", and
+    `resample`, a text or a function of parameters, how samples are drawn from a data set: "groups(patient)".
     `listed=False` keeps the subject of a registered package out of `list`.
     """
     given = {name: value for name, value in locals().items() if value is not None}

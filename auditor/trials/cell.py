@@ -87,7 +87,7 @@ def make_cell(
         source_used = "nothing"  # no sample at all: all that is random is inside
     kind_of_rows = _kind_of_rows(subject, source_used, options)
     if source_used is not None and is_dataset(source_used):
-        way, memory = _first(options.resample, "bootstrap"), read_memory(options.memory)
+        way, memory = _first(options.resample, declared_resampling(subject)), read_memory(options.memory)
         source_used = load_dataset(source_used, way, kind_of_rows, memory)
         _check_labels(subject, source_used)
         if judges and source_used.resample == "subsample" and not options.accept_overlap:
@@ -147,6 +147,11 @@ def declared_view(subject: Subject) -> View:
     return _view(subject, _first(subject.declared.view, subject.default_view))
 
 
+def declared_resampling(subject: Subject) -> str:
+    """Return how samples are drawn from a data set where nobody asks for another way."""
+    return str(subject.declares("resample") or "bootstrap")
+
+
 def _view(subject: Subject, spec: Any) -> View:
     """Make a view. The partition of a fit is that of its predictions: its training labels are of other points in each
     run."""
@@ -163,6 +168,7 @@ def _overridden(subject: Subject, source: object, size: int | None, options: Opt
         ("size", subject.declares("size"), size),
         ("rho", subject.declares("claimed"), getattr(options, "rho", None)),
         ("sample", subject.declared.sample, options.sample),
+        ("resample", subject.declares("resample"), options.resample),
     )
     found = []
     for name, declared, used in given:

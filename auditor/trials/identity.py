@@ -33,7 +33,7 @@ from auditor.sources.source import Sampler, Source, load_dataset
 from auditor.subjects.estimators import Fit, fresh_copy, with_randomness
 from auditor.subjects.programs import Program
 from auditor.subjects.subject import Subject, code_hash, has_text, param_text
-from auditor.trials.cell import Cell, declared_view
+from auditor.trials.cell import Cell, declared_resampling, declared_view
 from auditor.trials.user_code import code_of, path_words, user_code
 from auditor.values import fingerprint
 
@@ -103,6 +103,7 @@ def replay_command(cell: Cell, source: Source, index: int) -> str | None:
         "sample": subject.declared.sample,
         "view": declared_view(subject).name,
         "as_": subject.declared.as_,
+        "resample": declared_resampling(subject),
     }
     try:
         words = _settled_case(replace(cell, subject=subject), source).argv(declared)

@@ -57,7 +57,7 @@ amplified_from_rho | base_size=401 width=64 tau=0.15 base_rho=0.12 alpha=0.1 bet
 bandit_larger_mean |  | 73744 | - | - | - | - | fail | pmf({(0, 0): 0.5, (1, 1): 0.5})
 bandit_thresholds_in_turn |  | 80000 | - | - | - | - | fail | pmf({(1, 1, 1, 1): 0.55, (1, 1, 0, 0): 0
 bandit_ucb |  | 400 | - | - | - | - | fail | pmf({(0, 0): 0.5, (1, 1): 0.5})
-beats | a= b= test=sign level=0.05 better=higher without= | - | - | - | - | - | pass | algorithms.decisions.tables:TWO
+beats | a= b= test=sign level=0.05 better=higher without= by= score= unit= | - | - | - | - | - | pass | algorithms.decisions.tables:TWO
 bias_by_median | tau=0.4 rho=0.5 sample_scale=1.0 | 1324836 | 0.5 | 0.25 | - | - | pass | bernoulli(0.5)
 bias_from_few_coins | tau=0.4 | 54 | - | 0.1 | - | - | fail | bernoulli(0.5)
 biases_on_a_grid | d=2 eps=0.1 eta=0.1 sample_scale=1.0 | 4612 | - | 0.1 | 185 | - | fail | points([[0, 0], [0, 1], [1, 0], [1, 1]],
@@ -102,7 +102,7 @@ quantile_by_histogram |  | 10000 | - | - | - | - | fail | expon
 quantile_to_whole_widths |  | 12541 | - | - | - | - | fail | randint(0, 1000)
 r_bandit | arms=2 horizon=1000000 tau=0.03 rho=0.1 delta=0.05 sample_scale=1.0 | 73744 | 0.1 | 0.05 | 6658 | 0.0816491 | pass | pmf({(0, 0): 0.5, (1, 1): 0.5})
 r_bandit_elimination | arms=2 horizon=1000000 tau=0.03 rho=0.1 delta=0.05 phases=3 sample_scale=1.0 | 135306 | 0.1 | 0.05 | 6658 | 0.0825672 | pass | pmf({(0, 0): 0.5, (1, 1): 0.5})
-r_beats | a= b= test=sign level=0.05 width=12.0 better=higher without= | - | - | - | - | - | pass | algorithms.decisions.tables:MANY
+r_beats | a= b= test=sign level=0.05 width=12.0 better=higher without= by= score= unit= | - | - | - | - | - | pass | algorithms.decisions.tables:MANY
 r_boost_desynchronised |  | 40000 | - | - | - | - | fail | points([[8, 15], [-8, -15], [8, -15], [-
 r_chi_square_test | null=6 effect=0.3 alpha=0.05 beta=0.05 rho=0.1 level=largest | 10409 | 0.1 | 0.05 | 1080 | 0.075 | pass | pmf({0: 0.2190, 1: 0.1562, 2: 0.1562, 3:
 r_choice | tau=0.1 rho=0.1 delta=0.05 candidates=4 sample_scale=1.0 | 27691 | 0.1 | 0.05 | 819 | 0.0999987 | pass | points([[0, 0, 0, 0], [0, 0, 0, 1], [0,
@@ -125,15 +125,15 @@ r_mean_vector_one_offset | eps=0.2 rho=0.1 delta=0.05 sigma=0.5 d=3 sample_scale
 r_median | d=8 tau=0.05 rho=0.2 sample_scale=1.0 | 10311449832992238451227 | 0.2 | 0.1 | - | - | pass | randint(0, 256)
 r_median_as_published | d=8 tau=0.05 rho=0.05 | 5708355181924381307508312024605 | 0.05 | 0.025 | - | - | fail | randint(0, 256)
 r_quantile | p=0.9 eps=50.0 rho=0.1 delta=0.05 density=0.0005 step=1.0 | 12541 | 0.1 | 0.05 | 1318 | 0.098961 | pass | randint(0, 1000)
-r_ranking | strength=0.05 by=mean better=higher without= | - | - | - | - | - | pass | algorithms.decisions.tables:THREE
+r_ranking | strength=0.05 statistic=mean better=higher without= by= score= unit= | - | - | - | - | - | pass | algorithms.decisions.tables:THREE
 r_single_heavy_hitter | rho=0.1 v=0.3 sample_scale=1.0 | 15503 | 0.1 | 0.05 | 264 | 0.0999969 | pass | pmf({1: 0.3, 2: 0.25, 3: 0.2, 4: 0.15, 5
 r_t_test | mu0=0.0 effect=0.5 alpha=0.05 beta=0.05 rho=0.1 level=largest | 1664 | 0.1 | 0.05 | 52 | 0.075 | pass | norm(0.2528, 1)
-r_top | strength=0.2 by=mean better=higher without= k=1 | - | - | - | - | - | pass | algorithms.decisions.tables:THREE
+r_top | strength=0.2 statistic=mean better=higher k=1 without= by= score= unit= | - | - | - | - | - | pass | algorithms.decisions.tables:THREE
 r_top_choice | tau=0.1 rho=0.1 delta=0.05 candidates=4 top=2 sample_scale=1.0 | 129743 | 0.1 | 0.05 | 877 | 0.0999998 | pass | points([[0, 0, 0, 0], [0, 0, 0, 1], [0,
 r_uniformity_test | null=8 eps=0.25 rho=0.1 delta=0.05 | 15863 | 0.1 | 0.05 | 881 | 0.075 | pass | pmf({0: 0.2622, 1: 0.1054, 2: 0.1054, 3:
-r_winner | strength=0.2 by=mean better=higher without= | - | - | - | - | - | pass | algorithms.decisions.tables:THREE
+r_winner | strength=0.2 statistic=mean better=higher without= by= score= unit= | - | - | - | - | - | pass | algorithms.decisions.tables:THREE
 r_z_test | mu0=0.0 sigma=1.0 effect=0.5 alpha=0.05 beta=0.05 rho=0.1 level=largest | 1445 | 0.1 | 0.05 | 52 | 0.075 | pass | norm(0.2541, 1)
-ranking | by=mean better=higher without= | - | - | - | - | - | pass | algorithms.decisions.tables:THREE
+ranking | statistic=mean better=higher without= by= score= unit= | - | - | - | - | - | pass | algorithms.decisions.tables:THREE
 reused_sample | tau=0.1 rho=0.02 delta=0.005 sample_scale=1.0 | 18335682 | 0.12 | 0.1 | - | - | pass | randint(0, 64)
 reused_sample_plain |  | 24000 | - | 0.1 | - | - | fail | randint(0, 64)
 rounded_median | m=401 width=64 tau=0.15 | 401 | 0.2 | 0.05 | - | - | pass | randint(0, 256)
@@ -144,9 +144,9 @@ rstat_unshared_offset |  | 96624 | - | - | - | - | fail | bernoulli(0.5)
 t_test_usual |  | 100 | - | - | - | - | fail | norm(0.198, 1)
 threshold_by_plain_means | d=4 eps=0.2 rho=0.2 sample_scale=1.0 | 1706276 | - | 0.05 | - | - | fail | points([[0], [1], [2], [3], [4], [5], [6
 threshold_by_queries | d=4 eps=0.2 rho=0.2 sample_scale=1.0 | 1706276 | 0.2 | 0.05 | - | - | pass | points([[0], [1], [2], [3], [4], [5], [6
-top | k=1 by=mean better=higher without= | - | - | - | - | - | pass | algorithms.decisions.tables:THREE
+top | k=1 statistic=mean better=higher without= by= score= unit= | - | - | - | - | - | pass | algorithms.decisions.tables:THREE
 uniform_threshold | tau=0.1 rho=0.1 delta=0.0625 | 5000 | 0.1 | 0.0625 | 59 | 0.05 | pass | bernoulli(0.5)
-winner | by=mean better=higher without= | - | - | - | - | - | pass | algorithms.decisions.tables:THREE
+winner | statistic=mean better=higher without= by= score= unit= | - | - | - | - | - | pass | algorithms.decisions.tables:THREE
 z_test_usual |  | 100 | - | - | - | - | fail | norm(0.196, 1)
 """  # noqa: E501
 
@@ -232,7 +232,7 @@ amplified_from_rho | rho=0.0 | rho=0.0 must be in (0, base_rho)
 beats | run: level=0.5 | level=0.5 must be in (0, 1/2)
 beats | run: level=0.0 | level=0.0 must be in (0, 1/2)
 beats | run: test=z | test='z' must be one of sign, t, wilcoxon, permutation: how the two are compared
-beats | run: a=5 | a=5 must be one of a, b: a column of numbers
+beats | run: a=5 | a='5' must be one of a, b: a column of numbers
 bias_by_median | tau=0.5 | tau=0.5 must be in (0, 1/2): the accuracy of the median, e.g. 0.4
 bias_by_median | tau=0.0 | tau=0.0 must be in (0, 1/2)
 bias_by_median | rho=0.0 | rho=0.0 must be in (0, 1]
@@ -349,7 +349,7 @@ r_quantile | eps=1.0 step=2.0 | eps=1.0 must be above step=2: how far an answer 
 r_quantile | density=0.5 | density=0.5 must be in (0, 0.00204): the least one within eps of the quantile, which leaves room for a share 0.1 on either side, e.g. 0.00051
 r_quantile | density=0.0 | density=0.0 must be in (0,
 r_quantile | eps=4.0 | eps=4.0 must be above 4.741 at step=1 and rho=0.1: rows are too coarse
-r_ranking | run: by=mode | by='mode' must be one of mean, median, wins: what of a column counts
+r_ranking | run: statistic=mode | statistic='mode' must be one of mean, median, wins: what of a column counts
 r_single_heavy_hitter | rho=0.0 | rho=0.0 must be in (0, 1]: how often two values may differ, e.g. 0.1
 r_single_heavy_hitter | rho=1.5 | rho=1.5 must be in (0, 1]
 r_single_heavy_hitter | v=0.0 | v=0.0 must be in (0, 1): how likely some value is promised to be, e.g. 0.3
@@ -1084,7 +1084,7 @@ EXACT = [
     counted("winner", lambda: ordered_thirds(15, lambda order: order[0], 1), THIRDS, size=15,
             params={"better": "lower"}),
     counted("top", lambda: ordered_thirds(20, lambda order: frozenset(order[:2])), THIRDS, size=20,
-            params={"k": 2, "by": "wins"}),
+            params={"k": 2, "statistic": "wins"}),
     counted("ranking", lambda: ordered_thirds(20, tuple), THIRDS, size=20),
     *(
         integrated(name, lambda strength=strength: law_of_opposed(50, lambda heads: first_by_noise(heads, strength)),

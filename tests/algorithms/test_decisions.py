@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from support.requests import audit
 
-from algorithms.decisions.beats import beats, p_value
+from algorithms.decisions.beats import Compared, beats, p_value
 from algorithms.decisions.tables import read_scores
-from algorithms.decisions.winners import ranking, standard_scores, top, winner
+from algorithms.decisions.winners import r_winner, ranking, standard_scores, top, winner
 from auditor.randomness import from_key, root_key
 
 Command = Callable[..., tuple[int, str, str]]
@@ -43,7 +44,7 @@ def test_columns_of_words_are_left_out_and_so_are_those_that_are_named() -> None
 def test_tables_of_any_library_are_read_alike(library: str) -> None:
     made = pytest.importorskip(library)
     table = made.table(TABLE) if library == "pyarrow" else made.DataFrame(TABLE)
-    assert winner(table, R, by="median") == "cost"
+    assert winner(table, R, statistic="median") == "cost"
     assert read_scores(table).rows.tolist() == read_scores(TABLE).rows.tolist()
 
 
@@ -52,9 +53,9 @@ def test_tables_of_any_library_are_read_alike(library: str) -> None:
     [
         ({}, {"cost": 1, "gpt": 2, "llama": 3}),
         ({"without": "cost"}, {"gpt": 1, "llama": 2}),
-        ({"without": "cost", "by": "median"}, {"llama": 1, "gpt": 2}),
-        ({"without": "cost", "by": "wins"}, {"llama": 1, "gpt": 2}),
-        ({"by": "wins"}, {"cost": 1, "gpt": 2, "llama": 3}),
+        ({"without": "cost", "statistic": "median"}, {"llama": 1, "gpt": 2}),
+        ({"without": "cost", "statistic": "wins"}, {"llama": 1, "gpt": 2}),
+        ({"statistic": "wins"}, {"cost": 1, "gpt": 2, "llama": 3}),
         ({"better": "lower"}, {"llama": 1, "gpt": 2, "cost": 3}),
     ],
 )
@@ -68,19 +69,19 @@ def test_the_order_of_columns(params: dict[str, Any], ranks: dict[str, int]) -> 
 
 def test_a_shared_win_counts_for_each_and_of_equal_columns_the_first_wins() -> None:
     tied = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 0]])
-    assert ranking(tied, R, by="wins") == {"0": 1, "1": 2, "2": 3}  # 1/2 + 1, 1/2 + 1/2, 1/2
+    assert ranking(tied, R, statistic="wins") == {"0": 1, "1": 2, "2": 3}  # 1/2 + 1, 1/2 + 1/2, 1/2
     assert winner(np.ones((3, 2)), R) == "0"
 
 
 def test_scores_are_in_standard_errors_of_a_difference() -> None:
     rows = np.random.Generator(np.random.PCG64(7)).normal(size=(50, 2))
-    scores = standard_scores(rows, strength=0.5, by="mean", better="higher", without="")
+    scores = standard_scores(rows, strength=0.5, statistic="mean", better="higher")
     apart = rows[:, 0] - rows[:, 1]
     z = apart.mean() / (apart.std() / math.sqrt(50))
     assert scores["0"] - scores["1"] == pytest.approx(0.5 * z)
-    moved = standard_scores(1000 * rows + 5, strength=0.5, by="mean", better="higher", without="")
+    moved = standard_scores(1000 * rows + 5, strength=0.5, statistic="mean", better="higher")
     assert [*moved.values()] == pytest.approx([*scores.values()])
-    sure = standard_scores(np.array([[0.1, 0.3], [0.2, 0.4]]), strength=0.5, by="mean", better="higher", without="")
+    sure = standard_scores(np.array([[0.1, 0.3], [0.2, 0.4]]), strength=0.5, statistic="mean", better="higher")
     assert sure == {"0": -math.inf, "1": 0.0}
 
 
@@ -96,7 +97,7 @@ DIFFERENCES = np.array([0.3, -0.1, 0.8, 0.2, 0.5, -0.4, 0.9, 0.6])
     ],
 )
 def test_p_values_are_those_of_scipy(test: str, expected: float) -> None:
-    assert p_value(DIFFERENCES, test, R) == pytest.approx(expected)
+    assert p_value(Compared(DIFFERENCES, np.zeros(8)), test, R) == pytest.approx(expected)
     rows = np.column_stack([DIFFERENCES, np.zeros(8)])
     for level in (expected * 0.99, expected * 1.01):
         assert beats(rows, R, test=test, level=level) is (level > expected)
@@ -108,18 +109,114 @@ def test_the_permutation_test_is_near_the_exact_one_and_is_decided_by_r() -> Non
     seen = DIFFERENCES.sum()
     signs = itertools.product((-1, 1), repeat=len(DIFFERENCES))
     exact = np.mean([np.dot(one, DIFFERENCES) >= seen - 1e-12 for one in signs])
-    found = p_value(DIFFERENCES, "permutation", R)
+    found = p_value(Compared(DIFFERENCES, np.zeros(8)), "permutation", R)
     spread = math.sqrt(exact * (1 - exact) / 9_999)
     print(f"permutation: {found:.5f}, exact {exact:.5f}, bound {6 * spread:.5f}")
     assert abs(found - exact) <= 6 * spread + 1e-4
-    assert found == p_value(DIFFERENCES, "permutation", R)
-    assert found != p_value(DIFFERENCES, "permutation", from_key(root_key(1)))
+    assert found == p_value(Compared(DIFFERENCES, np.zeros(8)), "permutation", R)
+    assert found != p_value(Compared(DIFFERENCES, np.zeros(8)), "permutation", from_key(root_key(1)))
 
 
 @pytest.mark.parametrize("test", ["sign", "t", "wilcoxon", "permutation"])
 def test_columns_that_are_alike_are_told_apart_by_no_test(test: str) -> None:
     assert beats(np.ones((5, 2)), R, test=test) is False
     assert beats(np.tile([2.0, 1.0], (9, 1)), R, test=test) is True
+
+
+LONG = {
+    "item": np.repeat(np.arange(4), 3),
+    "model": np.tile(["b", "a", "c"], 4),
+    "score": np.array([1.0, 2.0, 0.5, 1.0, 2.0, 0.5, 1.0, 2.0, 0.5, 9.0, 0.0, 0.5]),
+}
+WIDE = {name: LONG["score"][LONG["model"] == name] for name in "abc"}
+NAMED = {"by": "model", "score": "score"}
+
+
+@pytest.mark.parametrize("params", [{}, {"statistic": "median"}, {"statistic": "wins"}, {"without": "b"}])
+def test_a_long_table_is_as_its_wide_one(params: dict[str, Any]) -> None:
+    order = np.random.Generator(np.random.PCG64(5)).permutation(12)
+    shuffled = {name: column[order] for name, column in LONG.items()}
+    for long in (LONG, shuffled):
+        assert ranking(long, R, unit="item", **NAMED, **params) == ranking(WIDE, R, **params)
+        assert r_winner(long, R, unit="item", **NAMED, **params) == r_winner(WIDE, R, **params)
+    if params.get("statistic") != "wins":
+        assert ranking(shuffled, R, **NAMED, **params) == ranking(WIDE, R, **params)
+
+
+def test_several_scores_of_one_name_for_one_item_count_as_their_mean() -> None:
+    twice = {name: np.append(column, column[:1]) for name, column in LONG.items()}
+    twice["score"][-1] = 5.0
+    found = read_scores(twice, unit="item", **NAMED)
+    assert found.rows[0].tolist() == [2.0, 3.0, 0.5]  # a, b, c
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"by": "model"}, "by='model' and score='' must name two columns of a long table"),
+        ({"by": "judge", "score": "score"}, "by='judge' must be one of item, model, score: a column of the table"),
+        ({**NAMED, "without": "d"}, "without='d' must name columns, and 'd' is none of a, b, c"),
+        ({**NAMED, "without": "a,b"}, "two values of 'model' or more, and the table has c"),
+        ({**NAMED, "statistic": "wins"}, "scores have to be side by side: name the column"),
+        ({"by": "item", "score": "model"}, "the column 'model' has words, and must have numbers"),
+    ],
+)
+def test_a_long_table_that_does_not_suit_gets_a_sentence(params: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        winner(LONG, R, **params)
+
+
+def test_a_missing_score_of_a_long_table_gets_a_sentence() -> None:
+    holes = {name: np.delete(column, 4) for name, column in LONG.items()}
+    with pytest.raises(ValueError, match="item 1 has no score of 'a': add it, leave out the item or without=a"):
+        winner(holes, R, unit="item", **NAMED)
+    assert winner(holes, R, unit="item", **NAMED, without="a") == "b"
+
+
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [
+        ("t", lambda a, b: stats.ttest_ind(a, b, equal_var=False, alternative="greater").pvalue),
+        ("wilcoxon", lambda a, b: stats.mannwhitneyu(a, b, alternative="greater").pvalue),
+    ],
+)
+def test_two_samples_are_compared_as_scipy_does(test: str, expected: Any) -> None:
+    first, second = DIFFERENCES, DIFFERENCES[:5] - 0.3
+    long = {"arm": np.repeat(["x", "y"], [8, 5]), "spent": np.concatenate([first, second])}
+    p = expected(first, second)
+    assert p_value(Compared(first, second, paired=False), test, R) == pytest.approx(p)
+    for level in (p * 0.99, p * 1.01):
+        assert beats(long, R, by="arm", score="spent", test=test, level=level) is (level > p)
+
+
+def test_the_permutation_test_of_two_samples_is_near_the_exact_one() -> None:
+    first, second = DIFFERENCES[:5], DIFFERENCES[5:] - 0.3
+    together, seen = np.concatenate([first, second]), first.mean() - second.mean()
+    chosen = [[*one] for one in itertools.combinations(range(8), 5)]
+    means = [together[one].mean() - np.delete(together, one).mean() for one in chosen]
+    exact = np.mean(np.array(means) >= seen - 1e-12)
+    found = p_value(Compared(first, second, paired=False), "permutation", R)
+    spread = math.sqrt(exact * (1 - exact) / 9_999)
+    print(f"permutation: {found:.5f}, exact {exact:.5f}, bound {6 * spread:.5f}")
+    assert abs(found - exact) <= 6 * spread + 1e-4
+    with pytest.raises(ValueError, match="test='sign' compares the scores of one item, and no unit is named"):
+        p_value(Compared(first, second, paired=False), "sign", R)
+
+
+def test_whole_items_of_a_long_file_are_redrawn(tmp_path: Path) -> None:
+    """The draws of items are those of rows of the wide file, so that both audits count the same mismatches."""
+    rng = np.random.Generator(np.random.PCG64(6))
+    wide = {name: rng.random(60) for name in "abc"}
+    long = [(f"q{i:02}", name, column[i]) for name, column in wide.items() for i in range(60)]
+    rows = [",".join(map(str, row)) for row in zip(*wide.values(), strict=True)]
+    (tmp_path / "wide.csv").write_text("\n".join(["a,b,c", *rows, ""]))
+    (tmp_path / "long.csv").write_text("\n".join(["item,model,score", *(f"{i},{m},{s}" for i, m, s in long), ""]))
+    asked: Any = {"rho": 0.5, "fixed": 40}
+    first = audit("winner", str(tmp_path / "wide.csv"), **asked)
+    second = audit("winner", str(tmp_path / "long.csv"), params={"unit": "item", **NAMED}, **asked)
+    assert (first.resample, second.resample) == ("bootstrap", "groups(item)")
+    assert 0 < first.mismatches == second.mismatches < 40
+    assert "--resample" not in str(second.examples[0].replay)
 
 
 def test_two_names_of_one_column_are_refused() -> None:

@@ -118,10 +118,12 @@ def describe_subject(target: str) -> list[Part]:
         value = getattr(subject.declared, name)
         if value is None or value == {}:
             continue
-        if name in ("size", "claimed", "delta", "note", "plain"):
+        if name in ("size", "claimed", "delta", "note", "plain", "resample"):
             value = subject.declares(name)
         elif name == "source":
             value = subject.source
+        if value is None:
+            continue
         text = ", ".join(value) if isinstance(value, dict) else f"{value:,}" if type(value) is int else None
         rows.append((name, "", value if isinstance(value, str) else text or param_text(value)))
     kind = "a Sample" if subject.takes_sample else "an array, or (X, y)"
