@@ -247,7 +247,8 @@ def worst_rho(mixture: Mixed, m: int, tau: float) -> tuple[float, float]:
 
     p = bias_grid(m, 0.5 - tau, 0.5 + tau, 0.02)
     rho = disagreements(m, mixture, p) if mixture[0].ndim == 1 else exact_rho(mixture, m, p)
-    best = max((float(exact_rho(mixture, m, x)), float(x)) for x in (p[0], p[-1], p[np.argmax(rho)]))
+    most = float(p[np.argmax(rho)])
+    best = (float(exact_rho(mixture, m, most)), most)
     inner = np.arange(1, len(p) - 1)
     peaks = inner[(rho[1:-1] >= rho[:-2]) & (rho[1:-1] >= rho[2:]) & (rho[1:-1] > 0.999 * rho.max())]
     for i in peaks:

@@ -99,7 +99,7 @@ def margin_of(rows: tuple[Any, ...]) -> float:
 
     u = signed_directions(rows)
     _, residual = nnls(np.vstack([u.T, np.ones(len(u))]), np.append(np.zeros(u.shape[1]), 1.0))
-    return float(residual / math.sqrt(1 - min(residual, 1.0) ** 2))
+    return float(residual / math.sqrt(1 - residual**2))
 
 
 def check_margin(source: Any, tau: float) -> None:

@@ -90,7 +90,7 @@ def scaled(size: int, sample_scale: float) -> int:
     """Return a theorem's number of examples, times what the caller can afford of it; at least one."""
     if not 0 < sample_scale < math.inf:
         raise ValueError(f"sample_scale={sample_scale!r} must be above 0: the share of the theorem's size, e.g. 1.0")
-    return size if sample_scale == 1 else max(1, math.ceil(size * sample_scale))
+    return size if sample_scale == 1 else math.ceil(size * sample_scale)
 
 
 def within_tau(output: float, *, source: Any, r: np.random.Generator, params: Mapping[str, Any]) -> bool:

@@ -114,9 +114,12 @@ def promise(size: int, v: float) -> float:
 
 
 def sample_size(rho: float, v: float, sample_scale: float = 1.0) -> int:
-    """Return the least number of rows at which the proof gives rho, times the scale."""
+    """Return the least number of rows at which the proof gives rho, times the scale.
+
+    There n (low - p) >= 1 for every p below v/2, as (2) needs: with n < 16 / v rows 2 S alone is above 1.
+    """
     check_parameters(rho, v)
-    return scaled(max(math.ceil(16 / v), least_rows(lambda n: rho_at_most(n, v) <= rho)), sample_scale)
+    return scaled(least_rows(lambda n: rho_at_most(n, v) <= rho), sample_scale)
 
 
 def plain_size(rho: float, v: float) -> int:

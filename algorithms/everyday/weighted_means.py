@@ -49,7 +49,7 @@ def best_centres(points: Reals, weights: Any, k: int, r: Randomness) -> Reals:
 
 def has_a_factor(points: int, k: int, d: int) -> bool:
     """True if the centres of so many points are proved to cost at most twice the best."""
-    return d == 1 or points <= k or math.comb(points, k) <= MOST_SUBSETS
+    return d == 1 or math.comb(points, k) <= MOST_SUBSETS
 
 
 def least_cost(points: Reals, weights: Any, k: int) -> float | None:

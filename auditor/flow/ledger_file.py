@@ -166,8 +166,10 @@ def connect(file: str, *, write: bool = True) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def _opened(file: str, *, uri: bool = False) -> sqlite3.Connection:
-    return sqlite3.connect(file, timeout=_WAIT, isolation_level=None, uri=uri)
+def _opened(file: str, how: str = "") -> sqlite3.Connection:
+    """Open a file by its address: SQLite would take the names `file:...`, `:memory:` and none for something else."""
+    address = f"file:{quote(os.fsencode(os.path.abspath(file)))}{how}"
+    return sqlite3.connect(address, timeout=_WAIT, isolation_level=None, uri=True)
 
 
 def _close(connection: sqlite3.Connection) -> None:
@@ -192,7 +194,7 @@ def _opened_to_read(file: str, stack: ExitStack) -> sqlite3.Connection:
             raise
     wal = f"{file}-wal"
     if not os.path.exists(wal) or not os.path.getsize(wal):
-        return _opened(f"file:{quote(os.fsencode(os.path.abspath(file)))}?mode=ro&immutable=1", uri=True)
+        return _opened(file, "?mode=ro&immutable=1")
     try:
         folder = stack.enter_context(TemporaryDirectory(prefix="auditor-"))
         copy = os.path.join(folder, "ledger")

@@ -106,7 +106,7 @@ def least_pairs(target: float, alpha: float, design: str, budget: int | None = N
 
 
 def least_budget(target: float, alpha: float) -> int:
-    """Return the least budget with which an anytime-valid gate can pass at all: without a mismatch, at its end."""
+    """Return the least budget, to a thousandth, with which an anytime-valid gate can pass, without a mismatch."""
     budget = math.ceil(math.log((1 - KEPT) * alpha) / math.log1p(-target))
     while budget <= MOST_CALIBRATED and pass_boundary(target, alpha, budget)[0] > budget:
         budget += 1 + budget // 1000

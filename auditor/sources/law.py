@@ -104,10 +104,6 @@ class Law:
         lower_tail = np.diff(at_most, prepend=0.0)
         upper_tail = -np.diff(at_least, append=0.0)
         weights = np.where(below <= 0.5, lower_tail, upper_tail)
-        middle = int(np.searchsorted(below, 0.5, side="right"))
-        if middle < len(weights):  # the value that holds the middle takes what both tails leave
-            weights[middle] = 0.0
-            weights[middle] = max(0.0, 1.0 - weights.sum())
         return _without_zeros(self.values[order], np.maximum(weights, 0.0))
 
     def common_prefixes(self, bits: int) -> Law:

@@ -14,6 +14,8 @@ from scipy.stats import binom
 
 from algorithms.coin_frontier import (
     MAX_SPREADS,
+    ROUNDING,
+    SPARE,
     Frontier,
     Pairs,
     _check_feasible,
@@ -25,6 +27,7 @@ from algorithms.coin_frontier import (
     density_of,
     disagreement_of,
     disagreements,
+    exchange,
     frontier,
     least_size,
     mended,
@@ -364,3 +367,13 @@ def test_as_much_of_the_middle_is_mixed_in_as_it_takes() -> None:
     assert after @ errors == pytest.approx(0.05, rel=1e-8)
     few = np.array([0.01, 0.99])
     assert mended(task, thresholds, few).tolist() == few.tolist(), "it errs no more often than it may"
+
+
+@pytest.mark.parametrize(("m", "tau", "delta"), [(400, 0.1, 1 / 16), (61, 0.2, 0.1), (1600, 0.05, 0.03)])
+def test_a_solution_errs_less_than_delta_and_its_lower_value_is_rounded_down(m: int, tau: float, delta: float) -> None:
+    task = Task(m, tau, delta)
+    thresholds, _, solution, lower = exchange(task, task.few_thresholds(), task.biases(0.5), 1)
+    assert solution.weights @ task.errors(thresholds) <= delta * (1 - SPARE), "nothing is left to mend"
+    np.testing.assert_array_equal(mended(task, thresholds, solution.weights), solution.weights)
+    if int(spread_of(m) / 25) <= 1:
+        assert frontier(m, tau, delta).lower == lower - ROUNDING

@@ -50,6 +50,11 @@ def test_foams_are_the_papers_stages(x: Reals, seed: int) -> None:
     assert stages_of(x[None], seed).tolist() == [stage]
 
 
+def test_blocks_of_stages_stay_as_large_as_they_are() -> None:
+    """The size is a part of what r means: with blocks of another size the same r rounds to another tiling."""
+    assert [block_size(d).bit_length() - 1 for d in range(1, 25)] == [4] * 4 + [*range(5, 13)] + [13] * 12
+
+
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 5])
 def test_foams_are_the_papers_stages_at_many_points(d: int) -> None:
     for seed in range(60):

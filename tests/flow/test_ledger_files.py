@@ -41,3 +41,11 @@ def test_resume_names_the_file_that_runs_read_and_that_has_changed(
         connection.execute("UPDATE files SET digest = 'another'")
     with pytest.raises(UsageError, match=r"the digest of \S+width.json of its audit 1 is damaged"):
         read_history("kept.sqlite", "reads_width.py:fit")
+
+
+@pytest.mark.parametrize("name", ["file:kept?mode=memory", ":memory:", "a%20b?c#d"])
+def test_a_ledger_is_the_file_of_its_name(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    record = auditor.audit(lambda sample, r: 1, "norm", size=3, pairs=60, ledger=name)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert len(read_history(name, record.subject)) == 1

@@ -239,6 +239,21 @@ def test_a_fixed_number_that_was_cut_short_is_bounded_as_if_looked_at_all_along(
     assert f"is between {least} and " in inquiry.verdict().reason
 
 
+@pytest.mark.parametrize(
+    ("outputs", "eta", "outcome"),
+    [
+        ("a" * 100, clopper_pearson_upper(95, 0, 0.05), "pass"),
+        ("a" * 60 + "b" * 40, clopper_pearson_lower(100, 40, 0.05), "inconclusive"),
+    ],
+)
+def test_a_fixed_number_at_its_very_limit_passes_and_does_not_fail(outputs: str, eta: float, outcome: str) -> None:
+    inquiry = inquiry_of(first_row, VALUES, "list_size", size=1, list_size=1, eta=eta, fixed=100)
+    for index, output in enumerate(outputs):
+        inquiry.add(0, _trial(index, output))
+    assert (inquiry.verdict().outcome, inquiry.misses.counted) == (outcome, 100 - inquiry.plan.named)
+    assert clopper_pearson_upper(inquiry.misses.counted, 0, 0.05) == eta or outcome != "pass"
+
+
 def test_an_output_that_never_comes_back_fails_within_the_default_budget() -> None:
     for length, eta in ((1, 0.1), (20, 0.1), (5, 0.8), (1, 0.9)):
         inquiry = inquiry_of(first_row, VALUES, "list_size", size=1, list_size=length, eta=eta)

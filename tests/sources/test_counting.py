@@ -56,6 +56,15 @@ def test_a_small_binomial_has_its_law(n: int, p: float) -> None:
     assert chi_square(np.bincount(draws(n, n, p, times), minlength=n + 1), expected) > ALPHA
 
 
+@pytest.mark.parametrize(("mean", "by"), [(29.9, "poisson"), (30.0, "binomial"), (30.1, "binomial")])
+def test_tiny_shares_are_drawn_as_poisson_counts_below_thirty(mean: float, by: str) -> None:
+    """What a seed draws is not to change: records are replayed by it."""
+    n, p = np.full(3, 2**40), np.full(3, mean / 2**40)
+    drawn = binomial(from_key(root_key(1)), n, p).tolist()
+    rng = from_key(root_key(1))
+    assert drawn == (rng.poisson(n * p) if by == "poisson" else rng.binomial(n, p)).tolist()
+
+
 def compositions(n: int, parts: int) -> list[tuple[int, ...]]:
     if parts == 1:
         return [(n,)]

@@ -102,8 +102,10 @@ def test_what_somebody_typed_is_shown_as_it_is(digits: int, places: int) -> None
 def test_numbers_that_need_no_rounding_stay_what_they_are() -> None:
     for text in ("0.1", "0.05", "0.3", "1", "0", "0.0977", "1e-09"):
         assert at_least(float(text)) == at_most(float(text)) == text
-    for text in ("50.5", "75", "90", "95", "97.5", "99", "99.5", "99.85", "99.95", "99.9985", "99.9999"):
+    confidences = "50.5 75 90 95 97.5 99 99.5 99.85 99.95 99.9985 99.9999 99.999999999975"
+    for text in confidences.split():
         assert percent(float(text) / 100) == f"{text} %"
+    assert percent(0.95 - 5e-16) == percent(0.95 + 5e-16) == "95 %", "the last digits of a float"
 
 
 @pytest.mark.parametrize(

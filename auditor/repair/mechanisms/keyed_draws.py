@@ -107,9 +107,9 @@ class Sites:
         """Return the sites of another generator of the same run."""
         return Sites(self.witness, self._own, self._base, stream=stream, key=key)
 
-    def frame(self, above: int) -> FrameType | None:
+    def frame(self) -> FrameType | None:
         """Return the frame of the subject's own code that draws, if there is one."""
-        return next(self._own.frames(sys._getframe(above + 1), self._base), None)
+        return next(self._own.frames(sys._getframe(), self._base), None)
 
     def next(self, frame: FrameType | None) -> bytes:
         """Return the key of a draw in a frame."""
@@ -185,7 +185,7 @@ class SiteGenerator(Randomness):
     @property
     def bit_generator(self) -> Any:
         """A bit generator of its own for each place that asks, if r is keyed."""
-        frame = self.sites.frame(1)
+        frame = self.sites.frame()
         self.sites.witness.add(self.sites.stream, frame, 1)
         if not self.sites.is_keyed:
             return _bits_of(self)
@@ -200,7 +200,7 @@ class SiteGenerator(Randomness):
 
     def spawn(self, n_children: int) -> list[Generator]:
         sites = self.sites
-        parent = Key(sites.next(sites.frame(1))) if sites.is_keyed else _bits_of(self).seed_seq
+        parent = Key(sites.next(sites.frame())) if sites.is_keyed else _bits_of(self).seed_seq
         keys, stream = parent.spawn(n_children), f"{sites.stream}/spawned"
         return [site_generator(key, sites.beside(stream, key if sites.is_keyed else None)) for key in keys]
 
@@ -252,7 +252,7 @@ def _drawing(plain: Callable[..., Any]) -> Callable[..., Any]:
         sites = self.sites
         if sites is None or self.__dict__.get("draws"):  # a method that draws by the help of others
             return plain(self, *given, **named)
-        frame = sites.frame(1)
+        frame = sites.frame()
         if sites.is_keyed:
             self.rekey(sites.next(frame))
         self.draws = True

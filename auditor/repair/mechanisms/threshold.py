@@ -54,8 +54,7 @@ def threshold_mismatch(x: Numbers, y: Numbers, low: float, high: float) -> npt.N
     x, y = without_nan(x), without_nan(y)
     if not (low < high and high - low < math.inf):
         raise ValueError(f"low={low!r} and high={high!r} must be the ends of a finite interval, e.g. 0.0 and 1.0")
-    apart = np.abs(np.clip(x, low, high) - np.clip(y, low, high)) / (high - low)
-    return np.asarray(np.minimum(apart, 1.0), dtype=float)
+    return np.asarray(np.abs(np.clip(x, low, high) - np.clip(y, low, high)) / (high - low), dtype=float)
 
 
 def heavy_values(values: Any, shares: Any, threshold: float) -> Any:

@@ -60,6 +60,23 @@ def test_levels_and_rho_are_those_of_all_spreads(n: int) -> None:
     assert cs.exact_rho(p, loaded, n, low, high, grain=1 / (3 * n)) == pytest.approx(truth, abs=1e-10)
 
 
+@pytest.mark.parametrize("n", [10, 60])
+def test_without_a_grain_the_law_of_a_loaded_die_is_fine_enough(n: int) -> None:
+    """Under the null law the mean of X^2 is K - 1, exactly, and that of T^2 twice as much."""
+    null = (0.5, 0.3, 0.2)
+    values, masses = cs.exact_law(null, null, n, reach=200.0)
+    assert masses @ values**2 == pytest.approx(4, abs=1e-3)
+
+
+def test_levels_of_many_values_reach_as_far_as_they_spread() -> None:
+    low, high = 27.5, 30.0
+    values, masses = cs.exact_law((1 / 400,) * 400, 400, 800, reach=2000.0)
+    exact = cs.exact_levels(800, 400, low, high)
+    assert exact.largest == pytest.approx(masses[values >= low - 1e-9].sum(), abs=1e-12)
+    assert exact.mean == pytest.approx(masses @ np.clip((values - low) / (high - low), 0, 1), abs=1e-12)
+    assert exact.largest > exact.mean > 1e-4
+
+
 def test_the_exact_level_is_near_the_nominal_one() -> None:
     """240 throws of a die: Pr[X^2 >= 11.07] is 0.0495, for 0.05."""
     exact = cs.exact_levels(240, 6, cs.usual(5, 0.05), 14.0)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.stats import binom
 
-from algorithms.coin_frontier import acceptance_of, disagreement_of, frontier
+from algorithms.coin_frontier import ROUNDING, acceptance_of, disagreement_of, frontier
 from algorithms.everyday import arms_frontier, quantile_frontier
 from algorithms.everyday.arms_frontier import error_at, likeliest, named_first, rho_at, two_arms
 from algorithms.everyday.quantile_frontier import Task
@@ -38,6 +38,7 @@ def test_spot_values(n: int, q: float, tau: float, rho: float) -> None:
     found = quantile_frontier.quantile_frontier(n, q, tau)
     assert found.lower == pytest.approx(rho, abs=4e-6)
     assert found.upper == pytest.approx(rho, abs=4e-6)
+    assert found.lower == quantile_frontier._solved(Task(n, q - tau, q + tau, 1 / 16))[1] - ROUNDING
     assert not any(part.flags.writeable for part in found.mixture), "it is cached"
     assert replace(found, lower=0.3, upper=0.4).gap == pytest.approx(0.25)
     assert replace(found, lower=0.0, upper=0.0).gap == 0.0
@@ -72,7 +73,14 @@ def test_the_mixture_of_a_quantile_is_feasible_and_the_values_are_close(
 
 @pytest.mark.parametrize(
     ("n", "q", "tau", "delta"),
-    [(1, 0.6, 0.3, 0.4), (3, 0.7, 0.25, 0.3), (5, 0.8, 0.19, 0.25), (7, 0.3, 0.2, 0.2), (8, 0.75, 0.2, 0.15)],
+    [
+        (1, 0.6, 0.3, 0.4),
+        (1, 0.5, 0.1, 0.45),  # "always" and "never" have a quarter each
+        (3, 0.7, 0.25, 0.3),
+        (5, 0.8, 0.19, 0.25),
+        (7, 0.3, 0.2, 0.2),
+        (8, 0.75, 0.2, 0.15),
+    ],
 )
 def test_no_mixture_of_any_rules_does_better_on_a_quantile(n: int, q: float, tau: float, delta: float) -> None:
     """All 2^(n+1) rules, at 401 biases."""
@@ -82,6 +90,7 @@ def test_no_mixture_of_any_rules_does_better_on_a_quantile(n: int, q: float, tau
     found = quantile_frontier.quantile_frontier(n, q, tau, delta)
     print(f"all rules {best:.7f}, thresholds [{found.lower:.7f}, {found.upper:.7f}]")
     assert found.lower - 1e-5 <= best <= found.upper + 1e-9
+    assert found.gap <= 1e-4
 
 
 @pytest.mark.parametrize(("q", "tau", "delta"), [(0.7, 0.25, 0.2), (0.4, 0.3, 0.1), (0.5, 0.2, 0.28)])
