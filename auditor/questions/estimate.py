@@ -25,10 +25,9 @@ from auditor.questions.one_pair import show_pair
 from auditor.questions.pairs import Churn, PairsInquiry, check_has_churn
 from auditor.questions.reasons import found_words
 from auditor.request import SURE, Options, Request, option
-from auditor.statistics.cost import soonest
+from auditor.statistics.cost import always_enough, fewest_pairs, next_look, soonest
 from auditor.statistics.interval import MeanEvidence, two_sided
 from auditor.statistics.outward import about, between, exact, sure
-from auditor.statistics.width import always_enough, fewest_pairs, next_look
 from auditor.trials.cell import make_cell
 from auditor.trials.trial import Trial
 

@@ -3,6 +3,12 @@
 The boundaries are staircases, so the state (n, k) only needs a look where a step is: between two steps the number
 of mismatches moves by a binomial, and whatever reaches the fail line stays there (k never falls). Expected pairs
 follow from Wald's identity, E[pairs] = E[mismatches at the stop] / rho, so that no time in between is summed.
+
+And how many pairs make the interval of an estimate narrow enough? The interval of a mean of values in [0, 1]
+(`interval.py`) cannot shrink fast: one more value leaves it at least n / (n + 1) times as wide as it was after n. For a
+limit p after n values and a further value x let p' = (n p + x) / (n + 1). As log(1 + p l) is concave in p,
+(n + 1) log(1 + p' l) >= n log(1 + p l) + log(1 + x l) for each l, so there is no more evidence against p' now than
+there was against p: the new limits are at or beyond both p'.
 """
 
 from __future__ import annotations
@@ -15,10 +21,11 @@ import msgspec
 import numpy as np
 
 from auditor.statistics.gate import pass_boundary
-from auditor.statistics.interval import Reals
+from auditor.statistics.interval import Reals, two_sided
 from auditor.statistics.threshold import advanced, staircase, trimmed
 
 _NEGLIGIBLE = 1e-15  # a probability that is left out at a step
+_SLACK = 1e-9  # relative, for the last digits of a width
 
 
 class Prospect(msgspec.Struct, frozen=True):
@@ -129,3 +136,29 @@ def coin_divergence(a: float, b: float) -> float:
     """Return KL(a || b) of two coins that show heads with probability a and b."""
     terms = ((a, b), (1 - a, 1 - b))
     return sum(p * math.log(p / q) for p, q in terms if p > 0)
+
+
+def next_look(n: int, width: float, wanted: float) -> int:
+    """Return the first number of pairs after n at which an interval of this width may be as narrow as wanted."""
+    return max(n + 1, math.ceil(n * width / wanted * (1 - _SLACK)))
+
+
+def fewest_pairs(wanted: float, confidence: float, most: int) -> int | None:
+    """Return after how many pairs without a mismatch the interval of rho is as narrow as wanted; None if more than
+    `most`."""
+    return _first(wanted, confidence, most, of=0)
+
+
+def always_enough(wanted: float, confidence: float, most: int) -> int | None:
+    """Return a number of pairs that makes the interval as narrow as wanted, whatever they show; None if more than
+    `most`. The interval is widest where half of the pairs differ."""
+    return _first(wanted, confidence, most, of=1)
+
+
+def _first(wanted: float, confidence: float, most: int, *, of: int) -> int | None:
+    def is_narrow(n: int) -> bool:
+        low, high = two_sided("anytime", n, of * (n // 2), confidence)
+        return high - low <= wanted
+
+    found = bisect_left(range(most + 1), True, 1, key=is_narrow)
+    return found if found <= most else None

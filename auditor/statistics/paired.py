@@ -63,9 +63,9 @@ class Halves(NamedTuple):
         return (self.half + 2 * self.one) / (2 * self.n) if self.n else None
 
 
-_LOG_DOWN: Reals = np.append(math.log(0.5), LOG_WEIGHTS + math.log(0.5 / (1 - ATOM)))
+LOG_DOWN: Reals = np.append(math.log(0.5), LOG_WEIGHTS + math.log(0.5 / (1 - ATOM)))
 _LOG_UP: Reals = np.append(math.log(ATOM), LOG_WEIGHTS)
-_LOWERED: Reals = np.append(-1.0, np.expm1(-TILTS))
+LOWERED: Reals = np.append(-1.0, np.expm1(-TILTS))
 _RAISED: Reals = np.expm1(TILTS)
 
 
@@ -74,7 +74,7 @@ def log_e_below(seen: Halves, p: float) -> float:
     if p >= 1:
         return math.inf if seen.zero + seen.half else 0.0
     ruin = np.append(-math.inf if seen.one else 0.0, -seen.one * TILTS)
-    return log_sum(_LOG_DOWN + ruin + seen.half * np.log1p(_LOWERED / 2) - seen.n * np.log1p(p * _LOWERED))
+    return log_sum(LOG_DOWN + ruin + seen.half * np.log1p(LOWERED / 2) - seen.n * np.log1p(p * LOWERED))
 
 
 def log_e_above(seen: Halves, p: float) -> float:
