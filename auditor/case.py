@@ -43,6 +43,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     probe_data: str | None = None  # a digest of their rows, where a file has them
     atol: float = 0.0  # how far apart two numbers may be and still count as the same
     rtol: float = 0.0  # the same, as a share of the larger one
+    score: str | None = None  # how outputs are scored; None: by their own score, where they have one
+    score_code: str | None = None  # a digest of the function that scores them
     on_error: str = "stop"  # what becomes of a run that raises
     memory: int | None = None  # bytes that a run may take
     seed: int = 0  # from which all randomness is derived
@@ -68,7 +70,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
         A field that has its value in `declared` is left out: the subject says it. What a replay takes from nobody, the
         memory limit and what becomes of a run that raises, is left out too.
         """
-        texts = (self.target, self.source, self.view, *self.params.values())
+        texts = (self.target, self.source, self.view, self.score or "", *self.params.values())
         if any(map(_ONLY_IN_PYTHON.search, texts)):
             return None
         unsaid = {**_UNSAID, **(declared or {})}
@@ -148,6 +150,8 @@ FIELDS: Mapping[str, Field] = {
     "probe_data": Field("the probe's data", _OVER_TIME),
     "atol": Field("--atol"),
     "rtol": Field("--rtol"),
+    "score": Field("--score", ("compare", "history", "baseline")),  # who counts mismatches has them whatever is scored
+    "score_code": Field("the score's code", _VERSIONS),
     "on_error": Field("--on-error", ("replay",)),
     "memory": Field("--memory", ("replay",)),
     "seed": Field("--seed", ("compare", "history", "baseline")),
@@ -166,6 +170,7 @@ _UNSAID: Mapping[str, object] = {
     "probe": None,
     "atol": 0.0,
     "rtol": 0.0,
+    "score": None,
     "private": "unshared",
     "seed": 0,
 }

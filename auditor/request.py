@@ -48,6 +48,11 @@ def option(
 
 
 RHO = option("The mismatch probability that you accept (default: what the subject claims, else 0.1).", "R", SURE)
+SCORE = option(
+    "How a fit is scored on rows that it has not learnt from: a scorer of scikit-learn's by its name, or module:fn, "
+    "called fn(output, X, y) (default: the estimator's own score).",
+    "NAME|FN",
+)
 NO_INTEGRATE = option(
     "Count the outputs that differ, and do not use the mismatch probability that the subject computes for each pair.",
     None,

@@ -64,6 +64,8 @@ def audit(subject: Learner, source: object = None, **keywords: Unpack[AuditKeywo
       (default: none).
     - `private`: For A(sample, r, private): whether two runs share private: shared, unshared or both (default: both
       where rho is asked for, else unshared).
+    - `score`: How a fit is scored on rows that it has not learnt from: a scorer of scikit-learn's by its name, or
+      module:fn, called fn(output, X, y) (default: the estimator's own score).
 
     How sure:
 
@@ -172,7 +174,7 @@ def ask(question: str, subject: Learner, source: object = None, **keywords: Unpa
       times as many.
     - `trace`: Also look for the first local variable that differs although its inputs do not; this is a hint only, and
       slow.
-    - `fixed`, `inputs`, `private`, `family`, `rho`, `measure`, `no_integrate`, `baseline`: as in `audit`.
+    - `fixed`, `inputs`, `private`, `family`, `rho`, `measure`, `score`, `no_integrate`, `baseline`: as in `audit`.
 
     `hunt`: For which source of a family is rho largest, and is it more than you accept? Runs the code of the subject.
 

@@ -39,6 +39,7 @@ class ReplayKeywords(TypedDict, total=False):
     rho: float | None
     pairs: int | None
     measure: str | None
+    score: Any
     no_integrate: bool
     baseline: Any
 

@@ -28,7 +28,7 @@ from auditor.flow.record import Earlier, Record
 from auditor.trials.trial import Trial
 from auditor.values import Difference
 
-_VERSION = 4  # 1 had no checksums, 2 no cells, 3 neither counts nor cases
+_VERSION = 5  # 1 had no checksums, 2 no cells, 3 neither counts nor cases, 4 no scores
 _APPLICATION = 0x61756474  # "audt": what marks a file as a ledger
 _WAIT = 30.0  # seconds for another audit that writes
 _TABLES = """
@@ -38,7 +38,7 @@ CREATE TABLE IF NOT EXISTS audits (
 ) STRICT;
 CREATE TABLE IF NOT EXISTS trials (
   audit INTEGER NOT NULL REFERENCES audits, cell INTEGER NOT NULL, pair INTEGER NOT NULL, difference TEXT,
-  accurate INTEGER, seconds REAL NOT NULL, churn REAL, bottoms TEXT, payload TEXT, checksum BLOB NOT NULL,
+  accurate INTEGER, seconds REAL NOT NULL, churn REAL, bottoms TEXT, payload TEXT, scores TEXT, checksum BLOB NOT NULL,
   PRIMARY KEY (audit, cell, pair)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS counts (
@@ -50,11 +50,11 @@ CREATE TABLE IF NOT EXISTS files (
   PRIMARY KEY (audit, file)
 ) STRICT, WITHOUT ROWID;
 """
-_STORED = "pair, difference, accurate, seconds, churn, bottoms, payload"
+_STORED = "pair, difference, accurate, seconds, churn, bottoms, payload, scores"
 _KINDS = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
 
-_TRIAL = ("index", "differs", "path", "left", "right", "probability", "accurate", "churn", "no_output", "seconds")
-COLUMNS = ("cell", "name", "source", "size", "seed", *_TRIAL)  # of a record's trials
+_TRIAL = ("index", "differs", "path", "left", "right", "probability", "accurate", "churn", "score")
+COLUMNS = ("cell", "name", "source", "size", "seed", *_TRIAL, "no_output", "seconds")  # of a record's trials
 _MOST, _LOOKED = 30, 100  # audits that a record shows, and that are looked at
 
 
@@ -87,7 +87,7 @@ def check_trials(connection: sqlite3.Connection) -> None:
 def write_trials(connection: sqlite3.Connection, audit: int, trials: Iterable[tuple[int, Trial]]) -> None:
     """Write trials, each with its cell; one that is there already stays as it is."""
     rows = [signed((audit, cell, *_row(trial))) for cell, trial in trials]
-    connection.executemany("INSERT OR IGNORE INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    connection.executemany("INSERT OR IGNORE INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
 
 def write_files(connection: sqlite3.Connection, audit: int, files: Mapping[str, str]) -> None:
@@ -122,17 +122,19 @@ def _row(trial: Trial) -> tuple[Any, ...]:
     accurate = None if trial.accurate is None else int(trial.accurate)
     bottoms = dumps(trial.bottoms) if trial.bottoms else None
     payload = None if trial.payload is None else dumps(trial.payload)
-    return trial.index, difference, accurate, trial.seconds, trial.churn, bottoms, payload
+    scores = dumps(trial.scores) if trial.scores else None
+    return trial.index, difference, accurate, trial.seconds, trial.churn, bottoms, payload, scores
 
 
 def read_trials(connection: sqlite3.Connection, audit: int) -> Iterator[tuple[int, Trial]]:
     """Yield the trials of an audit, each with its cell, in their order."""
     rows = connection.execute(f"SELECT cell, {_STORED} FROM trials WHERE audit = ? ORDER BY cell, pair", (audit,))
-    for cell, pair, difference, accurate, seconds, churn, bottoms, payload in rows:
+    for cell, pair, difference, accurate, seconds, churn, bottoms, payload, scores in rows:
         found = None if difference is None else Difference(*loads(difference))
         no_output = tuple(loads(bottoms)) if bottoms else ()
         more = None if payload is None else loads(payload)
-        yield cell, Trial(pair, found, None if accurate is None else bool(accurate), seconds, churn, no_output, more)
+        judged, scored = None if accurate is None else bool(accurate), tuple(loads(scores)) if scores else ()
+        yield cell, Trial(pair, found, judged, seconds, churn, no_output, more, scored)
 
 
 def check_kind_of_file(file: str) -> None:
@@ -327,4 +329,6 @@ def _line(record: Record, cell: int, trial: Trial) -> Iterator[Any]:
     yield from (trial.index, found is not None)
     yield from (found.path, found.left, found.right) if found else (None, None, None)
     yield more.get("mismatch") if isinstance(more, dict) else None
-    yield from (trial.accurate, trial.churn, len(trial.bottoms), trial.seconds)
+    known = [one for one in trial.scores if one is not None]
+    score = sum(known) / len(known) if known and len(known) == len(trial.scores) else None
+    yield from (trial.accurate, trial.churn, score, len(trial.bottoms), trial.seconds)

@@ -25,7 +25,7 @@ from auditor.flow.wobbles import WATCHED, wobbles
 from auditor.questions.cells import CellQuestion, OneCell, cell_row
 from auditor.questions.one_pair import show_pair
 from auditor.questions.reasons import Judged, decide
-from auditor.request import NO_INTEGRATE, OTHER, RHO, SURE, OverCells, option
+from auditor.request import NO_INTEGRATE, OTHER, RHO, SCORE, SURE, OverCells, option
 from auditor.statistics.cost import prospect, soonest
 from auditor.statistics.gate import Gate
 from auditor.statistics.interval import MeanEvidence, log_e_fail, two_sided
@@ -49,6 +49,7 @@ class PairsOptions(OverCells, frozen=True, kw_only=True):
             OTHER,
         ),
     ] = "rho"
+    score: Annotated[Any, SCORE] = None
     no_integrate: Annotated[bool, NO_INTEGRATE] = False
     baseline: Annotated[Any, option("What was counted before, for a subject that is to get no worse.", None, None)] = (
         None

@@ -16,7 +16,7 @@ from auditor.host.boundary import in_host
 from auditor.sources.frames import columns_of, kind_of, library_of, row_names, rows_in, settled, take, without_column
 from auditor.sources.items import as_rows, keys_of
 from auditor.sources.law import LARGEST, Law, Query
-from auditor.sources.resampling import Blocks, Groups, Resampling, make_resampling, with_ids
+from auditor.sources.resampling import Blocks, Groups, Places, Resampling, make_resampling, with_ids
 from auditor.sources.sample import copied
 from auditor.sources.series import why_series
 from auditor.sources.tables import (
@@ -73,13 +73,26 @@ class Dataset:
         if isinstance(self.way, Groups):
             groups = self.way.choose_groups(rng, size)
             return with_ids(self.take(self.way.rows_of(groups)), self.way.column, self.way.ids_of(groups))
-        return self.take(self.way.choose(rng, size))
+        return self.take(self.numbers(rng, size))
 
     def draw_part(self, rng: Generator, size: int, which: int) -> Any:
         """Draw part number `which` of the file in a random order; parts of one order share no row."""
-        if (which + 1) * size > self.count:
-            raise SourceError(f"source {self.name} has {self.count} rows: no part {which} of {size} rows is left")
-        return self.take(rng.permutation(self.count)[which * size : (which + 1) * size])
+        return self.take(self.numbers(rng, size, which))
+
+    def numbers(self, rng: Generator, size: int, part: int | None = None) -> Places:
+        """Return the numbers of the rows that a sample has, or a part of the file in a random order."""
+        if part is None:
+            return self.way.choose(rng, size)
+        if (part + 1) * size > self.count:
+            raise SourceError(f"source {self.name} has {self.count} rows: no part {part} of {size} rows is left")
+        return rng.permutation(self.count)[part * size : (part + 1) * size]
+
+    def outside(self, rng: Generator, size: int, part: int | None = None) -> Any:
+        """Return the rows that a sample does not have, given the generator that it was drawn with.
+
+        Where whole groups are drawn, these are whole groups. A row that the file has twice may be on both sides.
+        """
+        return self.take(np.setdiff1d(np.arange(self.count), self.numbers(rng, size, part)))
 
     def take(self, chosen: Any) -> Any:
         """Return these rows, by their numbers, in memory of their own."""

@@ -60,10 +60,25 @@ class Shifted(msgspec.Struct, frozen=True):
         return self.base.count
 
     def draw(self, rng: Generator, size: int) -> Any:
-        if self.weights is None:
-            chosen = rng.integers(0, self.base.count, size=size)
-        else:
-            chosen = np.cumsum(self.weights)[:-1].searchsorted(rng.random(size), side="right")
+        return self._changed(rng, self._numbers(rng, size, self.weights))
+
+    def outside(self, rng: Generator, size: int, fresh: Generator, count: int) -> Any:
+        """Draw so many rows with `fresh` from those of the data set that a sample does not have, given the generator
+        that the sample was drawn with; no rows where it has all."""
+        weights = np.full(self.base.count, 1 / self.base.count) if self.weights is None else np.array(self.weights)
+        weights[self._numbers(rng, size, self.weights)] = 0.0
+        if not (left := float(weights.sum())):
+            return self._changed(fresh, np.arange(0))
+        return self._changed(fresh, self._numbers(fresh, count, weights / left))
+
+    def _numbers(self, rng: Generator, size: int, weights: Any) -> Any:
+        """Return the numbers of rows of the data set that are drawn with these probabilities."""
+        if weights is None:
+            return rng.integers(0, self.base.count, size=size)
+        return np.cumsum(weights)[:-1].searchsorted(rng.random(size), side="right")
+
+    def _changed(self, rng: Generator, chosen: Any) -> Any:
+        """Return these rows of the data set, as the source changes them."""
         rows = self.base.rows if isinstance(self.base.rows, tuple) else (self.base.rows, None)
         x, y = rows[0][chosen], None if rows[1] is None else rows[1][chosen]
         if self.change is not None:

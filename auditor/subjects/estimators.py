@@ -345,6 +345,10 @@ def is_classifier(estimator: Any) -> bool:
     return hasattr(estimator, "predict") and _is_kind(estimator, "ClassifierMixin", "classifier")
 
 
+def is_outlier_detector(estimator: Any) -> bool:
+    return _is_kind(estimator, "OutlierMixin", "outlier_detector")
+
+
 def _is_kind(estimator: Any, mixin: str, kind: str) -> bool:
     made = estimator if inspect.isclass(estimator) else type(estimator)
     if any(base.__name__ == mixin for base in made.__mro__):

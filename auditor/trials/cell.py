@@ -28,6 +28,7 @@ from auditor.sources.written import names_in
 from auditor.subjects.estimators import Fit, names_columns, needs_labels
 from auditor.subjects.programs import program_in
 from auditor.subjects.roles import check_labels_given
+from auditor.subjects.scoring import Scorer, make_scorer
 from auditor.subjects.subject import Subject, check_sample_kind
 from auditor.subjects.views import View, make_view
 from auditor.trials.trial import Bench, Oracle, PairKeys, Unit
@@ -35,6 +36,7 @@ from auditor.values import Tolerance, describe, make_tolerance, same
 
 # Questions that look at outputs one by one, or at other runs than the two of a pair.
 _NOT_OF_PAIRS = ("churn", "loss", "nu", "list_size", "reuse", "explain", "repair", "compare")
+SCORED = ("rho", "churn", "loss", "estimate", "curve", "price", "choose")  # questions whose pairs are scored
 PROBE = 1000  # points on which predictions are compared
 
 
@@ -70,6 +72,7 @@ class Cell(msgspec.Struct, frozen=True):
     overridden: tuple[tuple[str, Any, Any], ...] = ()  # name, declared, used
     kin: str = ""  # cells of one name share what the preflight found for the first of them
     within: Tolerance | None = None  # how far apart numbers of two outputs may be
+    scorer: Scorer | None = None  # scores the outputs, where they are scored
 
 
 @in_host
@@ -138,7 +141,19 @@ def make_cell(
         private=_private(subject, getattr(options, "private", None)),
         overridden=_overridden(subject, source, size, options),
         within=within,
+        scorer=_scorer(question, subject, source_used, kind, options),
     )
+
+
+def _scorer(question: str, subject: Subject, source: object, kind: str, options: Options) -> Scorer | None:
+    """Return how the outputs are scored, where a question scores them and samples are rows."""
+    asked, least = getattr(options, "score", None), getattr(options, "score_at_least", None)
+    if question in SCORED and kind == "rows":
+        return make_scorer(asked, subject, source, needed=least is not None)
+    if asked is None and least is None:
+        return None
+    name, value = ("score", asked) if least is None else ("score-at-least", least)
+    raise UsageError(f"--{name} {value} needs the rows that an output was learnt from: use --sample rows")
 
 
 @in_host
@@ -257,6 +272,7 @@ def make_bench(cell: Cell, *, apart: bool = False) -> Bench:
         unit=cell.unit,
         within=cell.within,
         watched=cell.watched,
+        scorer=cell.scorer,
         prepare=partial(_draw_first, probe=given_probe(cell)),
     )
     is_foreign = not isinstance(source, (Dataset, Shifted)) and (source.spec is None or ":" in source.spec)

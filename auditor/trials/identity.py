@@ -60,6 +60,7 @@ def case_of(cell: Cell, source: Source, *, on_error: str = "stop", memory: int |
         source_code=_code_besides(subject, [part.fn for part in parts if isinstance(part, Sampler)]),
         data=fingerprint(tables) if tables else None,
         view_code=_code_besides(subject, cell.view.functions),
+        score_code=_code_besides(subject, [cell.scorer.own] if cell.scorer and cell.scorer.own else []),
         probe_data=fingerprint(load_dataset(str(cell.probe), "bootstrap").rows) if has_probe_file else None,
         on_error=on_error,
         memory=memory,
@@ -86,9 +87,18 @@ def _settled_case(cell: Cell, source: Source) -> Case:
         probe=cell.probe,
         atol=cell.within.atol if cell.within else 0.0,
         rtol=cell.within.rtol if cell.within else 0.0,
+        score=_score_name(cell),
         seed=cell.seed,
         path=cell.path,
     )
+
+
+def _score_name(cell: Cell) -> str | None:
+    """Return how outputs are scored; None where nobody has chosen."""
+    scorer = cell.scorer
+    if scorer is None or (scorer.spec is None and scorer.own is None):
+        return None
+    return _named(scorer.name, scorer.spec, [scorer.own] if scorer.own else [])
 
 
 @in_host

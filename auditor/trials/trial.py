@@ -19,9 +19,11 @@ from auditor.foreign import call
 from auditor.randomness import Key, Randomness, from_key, root_key
 from auditor.sources.datasets import Dataset
 from auditor.sources.sample import CountSample, Own, copied
+from auditor.sources.shifts import Shifted
 from auditor.sources.source import Source
 from auditor.subjects.churn import has_rows, points_of, share_of_labels, share_of_points
 from auditor.subjects.programs import ProgramFailed
+from auditor.subjects.scoring import FRESH, Scorer
 from auditor.subjects.subject import Subject
 from auditor.subjects.views import OUTPUT, View
 from auditor.subjects.views.clusters import on_shared_rows
@@ -107,11 +109,12 @@ class Bench(msgspec.Struct, frozen=True):
     unit: Unit | None = None  # what one trial is; a pair of runs, unless the question is another
     within: Tolerance | None = None  # how far apart numbers of two outputs may be
     watched: int = 0  # pairs, the first, whose payload says which elements differ
+    scorer: Scorer | None = None  # scores the outputs, where they are scored
 
     @property
     def identity(self) -> tuple[int, ...]:
         """A key that differs from that of any other bench, and stays the same when a preflight adds what it found."""
-        parts = (self.subject, self.source, self.keys, self.view, self.unit, self.oracle)
+        parts = (self.subject, self.source, self.keys, self.view, self.unit, self.oracle, self.scorer)
         return (*map(id, parts), self.size, self.counted, self.shares_private, hash(self.within), self.watched)
 
     def trial(self, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
@@ -138,11 +141,45 @@ class Bench(msgspec.Struct, frozen=True):
     def _draw(self, index: int, which: int) -> Any:
         if isinstance(self.source, Dataset) and self.source.drawn_together:
             return self.source.draw_part(from_key(self.keys.both_samples.child(index)), self.size, which)
-        rng = from_key(self.keys.sample(which).child(index))
+        rng = self._rng(index, which)
         if self.counted:
             return CountSample(self.source.law(self.size), self.size, rng)
         sample = self.source.draw(rng, self.size)
         return copied(sample) if self.copies else sample
+
+    def _rng(self, index: int, which: int) -> Randomness:
+        return from_key(self.keys.sample(which).child(index))
+
+    def outside(self, index: int, which: int) -> Any:
+        """Return rows that are not in the sample of a run: all others of a data set, or fresh ones of a source that
+        draws them. They are a function of (seed, index, which), whatever the subject."""
+        source, fresh = self.source, from_key(self.keys.probe.child("score", index, which))
+        if isinstance(source, Dataset) and source.drawn_together:
+            return source.outside(from_key(self.keys.both_samples.child(index)), self.size, which)
+        if isinstance(source, Dataset):
+            return source.outside(self._rng(index, which), self.size)
+        if isinstance(source, Shifted):
+            return source.outside(self._rng(index, which), self.size, fresh, FRESH)
+        return source.draw(fresh, FRESH)
+
+    def score(self, output: Any, index: int, which: int) -> float | None:
+        """Return the score of one run's output on rows that are not in its sample; None where it has none.
+
+        A run that gave no output has the worst score.
+        """
+        scorer = self.scorer
+        if scorer is None:
+            return None
+        if type(output) is NoOutput:
+            return scorer.worst
+        if not (scorer.is_asked or hasattr(output, "predict") or hasattr(output, "predict_one")):
+            return None
+        rows = self.outside(index, which)
+        if isinstance(rows, tuple) and len(rows) == 2:
+            return scorer.of(output, *rows, self.subject.name)
+        if not scorer.is_asked:
+            return None
+        raise SubjectError(f"--score {scorer.name}: the source draws no labels: return (X, y), or leave --score out")
 
     def run(self, index: int, which: int) -> Any:
         """Return the output of one run; SubjectError with the subject's own traceback if it raises."""
@@ -255,6 +292,7 @@ class Trial(msgspec.Struct, frozen=True):
     churn: float | None = None  # the share of probe points that the two outputs predict differently
     bottoms: tuple[str, ...] = ()  # the runs that gave no output, a sentence each
     payload: Any = None  # what else a question needs of it: JSON, made where it ran
+    scores: tuple[float | None, ...] = ()  # of its two runs, on rows that they have not seen, where they are scored
 
 
 def run_pair(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
@@ -267,17 +305,23 @@ def run_pair(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> T
     viewed = bench.see(output)
     first = viewed if type(viewed) is NoOutput else settle(viewed)
     points = points_of(viewed, first) if bench.view.rows else None
-    accurate = judge(bench, output, index)
+    accurate, score = judge(bench, output, index), bench.score(output, index, 0)
     output, more = timed_run(bench, index, 1, fell)
     second = bench.see(output)
     if type(first) is NoOutput or type(second) is NoOutput:
-        return with_bottom(bench, index, (first, second), accurate, seconds + more)
+        found = with_bottom(bench, index, (first, second), accurate, seconds + more)
+        return replace(found, scores=_scores(score, bench.score(output, index, 1)))
     if bench.view.is_of_own_rows:
         first, second = on_shared_rows(first, second)
     difference = bench.difference(first, second)
     churn = _churn(bench, points, second, difference) if bench.view.rows else None
     payload = elements_of(bench, first, settle(second), difference) if index < bench.watched else None
-    return Trial(index, difference, accurate, seconds + more, churn, payload=payload)
+    scores = _scores(score, bench.score(output, index, 1))  # last, since to predict may write into what was compared
+    return Trial(index, difference, accurate, seconds + more, churn, payload=payload, scores=scores)
+
+
+def _scores(*scores: float | None) -> tuple[float | None, ...]:
+    return () if all(one is None for one in scores) else scores
 
 
 def elements_of(bench: Bench, first: Any, second: Any, difference: Difference | None) -> Any:

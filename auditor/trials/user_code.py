@@ -63,6 +63,7 @@ def user_code(cell: Cell, source: Source) -> Iterator[object]:
         subject.declared.accuracy,
         *(subject.finishing.functions if subject.finishing else ()),
         *cell.view.functions,
+        *([cell.scorer.own] if cell.scorer and cell.scorer.own else ()),
         *subject.params.values(),
     )
     yield from (part.fn for part in parts_of(source) if isinstance(part, Sampler))

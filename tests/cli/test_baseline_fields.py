@@ -77,6 +77,7 @@ ELSEWHERE = {
     "family": "of audits of one run, and no file has it",
     "fixed": "a baseline is counted to the end of its pairs",
     "measure": "a baseline is of rho",
+    "score": "a baseline is of rho, whatever is scored beside it",
     "baseline": "what is asked here",
     "no_integrate": "outputs are counted",
     "jobs": "who runs it",

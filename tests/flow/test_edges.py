@@ -598,13 +598,13 @@ def test_an_old_sqlite_a_stranger_and_another_version_are_refused(
     raw = sqlite3.connect(file)
     assert raw.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert raw.execute("PRAGMA application_id").fetchone() == (0x61756474,)
-    assert raw.execute("PRAGMA user_version").fetchone() == (4,)
+    assert raw.execute("PRAGMA user_version").fetchone() == (5,)
     tables = {name for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     assert tables == {"audits", "trials", "counts", "files"}
     raw.execute("PRAGMA user_version = 3")
     with pytest.raises(UsageError) as refused:
         opened(file)
-    said = f"--ledger {file} is a database of version 3, and this auditor's is 4: give another file"
+    said = f"--ledger {file} is a database of version 3, and this auditor's is 5: give another file"
     assert str(refused.value) == said
     raw.execute("PRAGMA application_id = 7")
     raw.close()
@@ -617,7 +617,7 @@ def test_an_old_sqlite_a_stranger_and_another_version_are_refused(
 def kept(tmp_path: Path) -> Path:
     """A ledger with one audit of two pairs, one of which differs; and a record of it."""
     file = tmp_path / "kept.sqlite"
-    trial = Trial(0, Difference("x", "1", "2"), True, 0.25, 0.5, ("no",), {"runs": 3, "mismatch": 0.125})
+    trial = Trial(0, Difference("x", "1", "2"), True, 0.25, 0.5, ("no",), {"runs": 3, "mismatch": 0.125}, (0.5, 1.0))
     other = Trial(1, None, None, 0.5, None, (), None)
     with ledger_file.connect(str(file)) as connection:
         case = {"target": "m:f", "source": "norm", "size": 1}
@@ -740,13 +740,13 @@ def test_the_columns_of_trials_and_what_each_holds(kept: Path) -> None:
     base = a_record(subject="m:f")
     cost = replace(base.cost, kept=record.LedgerPlace(ledger=str(kept), audit=1))
     found = replace(base, cost=cost).trials()
-    columns = "cell name source size seed index differs path left right probability accurate churn no_output seconds"
-    assert list(found) == columns.split()
+    columns = "cell name source size seed index differs path left right probability accurate churn score"
+    assert list(found) == [*columns.split(), "no_output", "seconds"]
     rows = [list(row) for row in zip(*found.values(), strict=True)]
     name = base.cells[0].name
     assert rows == [
-        [0, name, "norm", 2, 0, 0, True, "x", "1", "2", 0.125, True, 0.5, 1, 0.25],
-        [1, None, "norm", None, None, 1, False, None, None, None, None, None, None, 0, 0.5],
+        [0, name, "norm", 2, 0, 0, True, "x", "1", "2", 0.125, True, 0.5, 0.75, 1, 0.25],
+        [1, None, "norm", None, None, 1, False, None, None, None, None, None, None, None, 0, 0.5],
     ]
     with pytest.raises(UsageError) as refused:
         replace(base, subject="m:g", cost=cost).trials()

@@ -29,6 +29,10 @@ def rows(rng: np.random.Generator, size: int) -> np.ndarray:
     return rng.integers(0, 2, size)
 
 
+def labelled(rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray]:
+    return rng.random((size, 1)), rng.integers(0, 2, size)
+
+
 def plain(sample: Any, r: Any, *, width: float = 1.0) -> int:
     return 1
 
@@ -103,6 +107,7 @@ OTHERS: dict[str, Case] = {
     "baseline": Case(
         BaselineCounts(90, 3), "baseline", {"baseline": BaselineCounts(90, 2), "pairs": 5}, without=("fixed",)
     ),
+    "score": Case("accuracy", "--score: none and accuracy", {"view": "predict", "probe": 5}, fitted, labelled),
     "measure": Case("churn", "churn", {"view": "predict", "probe": 5}, fitted, without=("fixed",)),
 }
 SAME = {
@@ -249,6 +254,7 @@ def trials() -> list[Trial]:
         "seconds": [0.0, 0.1 + 0.2],
         "churn": [None, 0.0, 1 / 3],
         "bottoms": [(), ("raised ValueError: no",), ("a", "b")],
+        "scores": [(), (0.25, None), (1 / 3, -1.0)],
         "payload": [None, {"prints": ["a", None], "runs": 3}, [1, 2.5], "text"],
     }
     assert {*kinds} == {*Trial.__struct_fields__}, "a field that is new is kept too"

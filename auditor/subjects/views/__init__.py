@@ -71,7 +71,7 @@ _VIEWS: dict[str, _Named] = {
     "distinct": _plain(places.distinct),
     "attr": _Named(lambda name: lambda output: _attr(output, name), _ANY, "support_"),
     "fitted": _plain(lambda output: fitted_attributes(output)),
-    "predict": _plain(lambda output: _predict(output, None)),
+    "predict": _plain(lambda output: predictions(output, None)),
     "transform": _plain(lambda output: _transform(output, None)),
     "clusters": _plain(clusters, keeps_size=False),
 }
@@ -195,7 +195,7 @@ def _link(text: str) -> Link:
         return _of_function(fn, text, text)
     kind, argument = _parse(text)
     if kind in ("predict", "transform"):
-        return Link(text, text, _predict if kind == "predict" else _transform, kind, needs_probe=True)
+        return Link(text, text, predictions if kind == "predict" else _transform, kind, needs_probe=True)
     see = _VIEWS[kind].make(argument)
     return Link(text, text, lambda output, _: see(output), kind)
 
@@ -261,7 +261,8 @@ def _attr(output: Any, name: str) -> Any:
     return getattr(output, name)
 
 
-def _predict(output: Any, probe: Any) -> Any:
+def predictions(output: Any, probe: Any) -> Any:
+    """Return what an output predicts for these points, in the form that it takes them."""
     if hasattr(output, "predict_one") and not hasattr(output, "predict"):
         return [output.predict_one(row) for row in rows_as_dicts(probe)]
     if not hasattr(output, "predict"):
