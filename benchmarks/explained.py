@@ -65,8 +65,11 @@ RULES = """
 - **`r-unused` comes last.** It is named where rho is above the target and a fresh r on the same sample changes less
   than a quarter of what fresh rows change. Where no bit of r was drawn, it is named if the same sample run again
   differs less often than fresh samples do, by a quarter or more.
-- **No cause** is an answer too: "no single cause explains it". Where rho is shown to be within the target, there is
-  nothing to explain; a smaller `--rho` asks for more.
+- **No cause** is an answer too, and the report then starts with NO CAUSE FOUND. Where all pairs agree, or rho is shown
+  to be within the target, it starts with NOTHING TO EXPLAIN; a smaller `--rho` asks for more.
+- **How wide a grid, how many rows?** To show a cause, one width and two sizes are tried: a width at which about half of
+  the target should be left, and four times the rows (of a data set a quarter, since it has no more). Neither is the
+  width or the size that just reaches the target. `repair` and `price` measure those; the report has their commands.
 - **Notes** say what an experiment showed that is not a cause: last digits that change with the order of rows, or draws
   that differ between two runs although keeping them in step does not lower rho. (Draws in a loop within one function,
   and draws of compiled code, cannot be kept in step.)
@@ -107,16 +110,16 @@ LEARNERS = (
         "Features that the sample is too small to choose",
         'auditor.ask("explain", SelectKBest(k=5), "sklearn:load_breast_cancer", view=chosen)  # get_support()',
         lambda: auditor.ask("explain", SelectKBest(k=5), "sklearn:load_breast_cancer", view=chosen),
-        "Scores of the fifth and the sixth feature are too close for so few rows: rho falls with more of them, and the "
-        "report says how fast. Where there are no more, choose a number of features at which there is a gap; and let r "
-        "decide what the rows leave open, as `examples/feature_selection.py` does.",
+        "Scores of the fifth and the sixth feature are too close for so few rows: rho falls with more of them, and "
+        "`price` measures how many it takes. Where there are no more, choose a number of features at which there is a "
+        "gap; and let r decide what the rows leave open, as `examples/feature_selection.py` does.",
     ),
 )
 
 
 def table() -> Iterator[str]:
     for kind, words in WORDS.items():
-        cure = words.cure.format(target="RHO", width="of width W", size="N").replace("|", "\\|")
+        cure = words.cure.format(target="RHO", width="of width W").replace("|", "\\|")
         yield f"| `{kind}` | {words.because} | {words.changes} | {cure} |"
 
 

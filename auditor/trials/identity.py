@@ -101,9 +101,22 @@ def _score_name(cell: Cell) -> str | None:
     return _named(scorer.name, scorer.spec, [scorer.own] if scorer.own else [])
 
 
-@in_host
 def replay_command(cell: Cell, source: Source, index: int) -> str | None:
     """Return what a shell needs to run this trial again; None where only Python can reach the subject or the source."""
+    if cell.command is None:
+        return None
+    command = command_of(cell, source, cell.command, ("--replay", str(index)))
+    return command and " ".join([command, *cell.again])
+
+
+@in_host
+def command_of(
+    cell: Cell, source: Source, command: str, more: Sequence[str] = (), *, without: Sequence[str] = ()
+) -> str | None:
+    """Return what a shell needs to ask a question of this cell; None where only Python can reach its subject or source.
+
+    Fields of the case that are named in `without` are left to the question.
+    """
     subject = cell.subject
     if "--inputs" in cell.again:  # no command line can carry the value itself
         subject = replace(subject, params={name: one for name, one in subject.params.items() if name != cell.varies})
@@ -116,13 +129,13 @@ def replay_command(cell: Cell, source: Source, index: int) -> str | None:
         "resample": declared_resampling(subject),
     }
     try:
-        words = _settled_case(replace(cell, subject=subject), source).argv(declared)
+        case = _settled_case(replace(cell, subject=subject), source)
     except NotComparable:
         return None
-    if words is None or cell.command is None:
+    words = case.argv(declared | {name: getattr(case, name) for name in without})
+    if words is None:
         return None
-    command = shlex.join(["python", "-m", "auditor", cell.command, *words, "--replay", str(index)])
-    return path_words(cell, source) + " ".join([command, *cell.again])
+    return path_words(cell, source) + shlex.join(["python", "-m", "auditor", command, *words, *more])
 
 
 @in_host

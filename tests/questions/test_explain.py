@@ -20,6 +20,7 @@ from learners import caused
 
 import auditor
 from auditor.flow.record import Record
+from auditor.questions.explain import Explain
 from auditor.questions.explain.answer import ExplainAnswer, answer_of
 
 pytestmark = pytest.mark.usefixtures("no_other_process")
@@ -83,7 +84,7 @@ def test_the_main_cause_is_the_one_that_was_built_in(fn: Callable[..., Any], sou
 def test_a_sound_subject_has_no_cause(fn: Callable[..., Any], source: str) -> None:
     record, answer = explained(fn, source, confidence=0.95)
     assert answer.causes == []
-    assert "nothing to explain" in record.reason
+    assert Explain().title(record).startswith("NOTHING TO EXPLAIN")
 
 
 def test_all_runs_are_counted() -> None:
@@ -202,7 +203,7 @@ def test_the_command_its_reports_and_its_trials_again(command: Command, folder: 
     document = json.loads((folder / "out.json").read_text())
     main = document["answer"]["causes"][0]
     assert main["kind"] == "row-order"
-    assert {*main} == {"kind", "before", "after", "message", "where", "replay", "cure"}
+    assert {*main} == {"kind", "before", "after", "message", "where", "replay", "cure", "measure"}
     assert "row-order" in (folder / "out.md").read_text()
     drawn = ElementTree.fromstring((folder / "out.svg").read_text())
     texts = ["".join(one.itertext()) for one in drawn.iter() if one.tag.endswith("text")]

@@ -12,6 +12,7 @@ from auditor.flow.plan import DEFAULT_TARGET, MAX_PAIRS, PAIRS_TIMES_TARGET, Pla
 from auditor.flow.question import Question
 from auditor.flow.record import Record
 from auditor.questions.cells import load_asked
+from auditor.questions.explain.answer import answer_of
 from auditor.questions.explain.inquiry import TIMES, ExplainInquiry
 from auditor.questions.explain.units import AsItIs, look
 from auditor.questions.explain.words import bars_of, explain_parts
@@ -100,7 +101,7 @@ class Explain(Question):
         return ExplainInquiry(cell, plan, pairs, traces=options.trace, words=words)
 
     def title(self, record: Record) -> str:
-        return f"{'ERROR' if record.verdict == 'error' else 'EXPLAINED'}  {record.subject}"
+        return f"{_outcome(record)}  {record.subject}"
 
     parts = staticmethod(explain_parts)
 
@@ -116,3 +117,12 @@ class Explain(Question):
         yield Words(f"{'SAME' if found is None else 'DIFFERENT'}  the same pair in the experiment", "title")
         if found is not None:
             yield Listing(f"first difference, at {found.path}:", [found.left, found.right])
+
+
+def _outcome(record: Record) -> str:
+    """Return the first words of a report: whether a cause was found, and else whether one was needed."""
+    if record.verdict in ("error", "inconclusive"):
+        return record.verdict.upper()
+    if answer_of(record).causes:
+        return "EXPLAINED"
+    return "NO CAUSE FOUND" if record.mismatches and record.decided_by == "budget" else "NOTHING TO EXPLAIN"

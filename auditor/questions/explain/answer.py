@@ -18,6 +18,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     where: str | None
     replay: str | None
     cure: str | None
+    measure: str | None  # the command that measures what the cure takes: how wide a grid, how many rows
 
 
 class ExperimentRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,14 +60,6 @@ class LocalValue(msgspec.Struct, frozen=True):
     second: str
 
 
-class Growth(msgspec.Struct, frozen=True, kw_only=True):
-    """An estimate: rho ~ size^exponent between two sizes, and the size at which the target would hold if that went
-    on."""
-
-    exponent: float
-    size: int | None
-
-
 class ExplainAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="question", tag="explain"):
     """The answer of an explanation. The first cause is the main one."""
 
@@ -76,7 +69,6 @@ class ExplainAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="questi
     runs: int
     widths: list[float]  # of the grid on which `continuous` rounds
     fresh_rows: FreshRows | None
-    growth: Growth | None
     local_value: LocalValue | None
 
 

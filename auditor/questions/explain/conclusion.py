@@ -69,7 +69,6 @@ def answer_of_inquiry(inquiry: ExplainInquiry) -> Answer:
         runs=inquiry.runs,
         widths=[*inquiry.widths],
         fresh_rows=_fresh_rows(inquiry),
-        growth=inquiry.growth(),
         local_value=_local_value(inquiry),
     )
     n, k = inquiry.pairs, inquiry.mismatches
@@ -92,6 +91,7 @@ def _cause(inquiry: ExplainInquiry, one: ExperimentCounts) -> Cause:
         where=moved.get("where") or one.where or one.path,
         replay=inquiry.replay(one),
         cure=words.cure(inquiry, one),
+        measure=inquiry.measure(one),
     )
 
 

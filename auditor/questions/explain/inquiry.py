@@ -13,7 +13,6 @@ another way (`labels`, `output-order`, `continuous`) need no more than the pair 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,14 +26,15 @@ from auditor.flow.record import EXAMPLES
 from auditor.flow.verdict import Verdict
 from auditor.questions.counted import Counted
 from auditor.questions.explain import conclusion
-from auditor.questions.explain.answer import Growth
 from auditor.questions.explain.evidence import GIVEN_UP, LITTLE, ExperimentCounts
 from auditor.questions.explain.experiments import EXPERIMENTS, widths_of
 from auditor.questions.explain.units import LOOKS, AsItIs, fresh_rows, local_apart, look, moved
 from auditor.sources.datasets import Dataset
 from auditor.statistics.but_for import LEFT, log_evidence, log_evidence_against, needed
 from auditor.statistics.gate import Gate
+from auditor.statistics.outward import exact
 from auditor.trials.cell import Cell
+from auditor.trials.identity import command_of
 from auditor.trials.trial import Bench, Trial, Unit
 
 TIMES = 6  # trials of all experiments together, at most, as a multiple of the pairs of one
@@ -49,6 +49,7 @@ _IDLE = 16  # pairs that differ, of which neither a change nor its sham has show
 _RARE = 100  # samples that are run twice where no cause is shown: one that shows in 3 % of them is missed with 0.05
 _REPLACED = 5  # pairs in which rows are replaced one after the other
 _RACES = 8  # samples that are run in one thread and in all, where outputs differ from run to run
+_MEASURED_BY = {"continuous": ("repair", ()), "too-little-data": ("price", ("size",))}  # and what that leaves out
 _RESERVE = _REPLACED + 1  # trials that are left for the details at the end
 
 
@@ -148,6 +149,14 @@ class ExplainInquiry(InquiryBase):
         else:
             cell, index = PLAIN if one.changed_cell is None else one.changed_cell, one.first_gone
         return None if cell is None else self.counted[cell].replay(index)
+
+    def measure(self, one: ExperimentCounts) -> str | None:
+        """Return the command that measures what a cure takes: how wide a grid, or how many rows."""
+        question, without = _MEASURED_BY.get(one.kind, (None, ()))
+        bench = self.counted[PLAIN].bench
+        if question is None or bench is None or self.cell.private == "shared":  # which neither of them can have
+            return None
+        return command_of(self.cell, bench.source, question, ("--rho", exact(self.target)), without=without)
 
     def opened(self, cell: int, bench: Bench) -> None:
         self.counted[cell].bench = bench
@@ -347,17 +356,6 @@ class ExplainInquiry(InquiryBase):
         another output than the one before."""
         seeds, threads = self.of("hash-seed"), self.of("threads")
         return threads.has_effect(self.needed) and not threads.shams_shown and not seeds.shams_shown
-
-    def growth(self) -> Growth | None:
-        """Return the exponent of rho between two sizes a factor of four apart, and the size at which rho would meet the
-        target if that went on."""
-        one = self.of("too-little-data")
-        if not one.mismatches or one.mismatches >= one.before:
-            return None
-        exponent = math.log(one.mismatches / one.before) / math.log(4)
-        more = (one.mismatches / one.pairs / self.target) ** (-1 / exponent)
-        size = more * (self.size if self.is_dataset else 4 * self.size)
-        return Growth(exponent=exponent, size=math.ceil(float(f"{size:.2g}")) if size < 1e15 else None)
 
     # What came out.
 

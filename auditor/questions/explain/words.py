@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from auditor.questions.explain.inquiry import ExplainInquiry
 
 _BAR = 18  # characters of a bar
-_AS_IT_IS = "as it is"
+_AS_IT_IS, _QUARTER = "as it is", "with a quarter of the rows"
 
 
 class CauseWords(NamedTuple):
@@ -72,7 +72,8 @@ WORDS = {
         "the answer is a raw number with all its digits",
         "rounded to a shared random grid",
         "to reach rho = {target}, round to a grid {width}. In code: offset = r.uniform(0, width); "
-        "return offset + width * np.round((x - offset) / width)",
+        "return offset + width * np.round((x - offset) / width). The width is on the safe side: repair finds the "
+        "narrowest that reaches the target",
     ),
     "labels": CauseWords(
         "the same groups get different labels",
@@ -94,7 +95,7 @@ WORDS = {
     "too-little-data": CauseWords(
         "there are too few rows to settle the answer",
         "with four times the rows",
-        "use more rows: --size {size}",
+        "use more rows: price measures how many it takes to reach rho = {target}",
     ),
 }
 
@@ -112,10 +113,12 @@ def headline(inquiry: ExplainInquiry, causes: Sequence[ExperimentCounts]) -> str
         return _main_cause(inquiry, causes[0]) + (f" Also shown: {also}." if also else "")
     if inquiry.is_passed():
         held = f"rho is at most {exact(inquiry.target)}, the target ({sure(inquiry.plan.confidence)})"
-        return f"There is nothing to explain: {held}. A smaller --rho asks for more."
+        if not k:
+            return f"{_sentence(_agreeing(n, n))}: {held}."
+        return f"{_disagreeing(k, n)}, which is little enough: {held}. To ask why they did, give a smaller --rho."
     if not k:
-        return f"There is nothing to explain: {_agreeing(n, n)}."
-    return f"{_disagreeing(k, n)}, and no single cause explains it."
+        return f"{_sentence(_agreeing(n, n))}."
+    return f"{_disagreeing(k, n)}, and none of the causes that were tried is shown to be why."
 
 
 def _main_cause(inquiry: ExplainInquiry, one: ExperimentCounts) -> str:
@@ -127,8 +130,7 @@ def _main_cause(inquiry: ExplainInquiry, one: ExperimentCounts) -> str:
         return f"{_disagreeing(inquiry.mismatches, inquiry.pairs)}, {because}: {fresh}."
     disagreeing, agreeing = _disagreeing(one.before, one.pairs), _agreeing(one.pairs - one.mismatches, one.pairs)
     if one.kind == "too-little-data":
-        before, after = _sizes(inquiry)
-        return f"{disagreeing} with {before}, {because}. With {after}, {agreeing}."
+        return f"{_disagreeing(inquiry.mismatches, inquiry.pairs)}, {because}. {_sentence(_by_size(inquiry, one))}."
     return f"{disagreeing}, {because}. {_sentence(WORDS[one.kind].changes)}, {agreeing}."
 
 
@@ -165,14 +167,11 @@ def cure(inquiry: ExplainInquiry, one: ExperimentCounts) -> str:
         largest = max((abs(value) for payload in inquiry.looked for value in payload["values"]), default=0.0)
         if max(inquiry.widths) > largest:
             cure += (
-                ". That width is larger than every number in the outputs: more rows allow a finer grid, and a coarser "
+                ". It is larger than every number in the outputs: more rows allow a finer grid, and a coarser "
                 "output, such as --view sign, needs none"
             )
     elif one.kind == "too-little-data":
-        found = inquiry.growth()
-        size = found.size if found and found.size else 4 * inquiry.size
-        rows = f"collect more rows: about {size:,}, if rho goes on falling like this"
-        cure = rows if inquiry.is_dataset else cure.format(size=size)
+        cure = cure.format(target=exact(inquiry.target))
     return _sentence(cure)
 
 
@@ -189,22 +188,17 @@ def _findings(inquiry: ExplainInquiry, one: ExperimentCounts) -> Iterator[str]:
     if one.kind == "r-unused":
         drew = f"a fresh r changed the output in {_share(one)} samples"
         yield f"no bit of r was drawn in {one.twice:,} runs" if one.is_without_r() else drew
-        yield f"{_pairs(one)} with a shared r; {WORDS[one.kind].changes}, {_still(one)}"
+        yield f"{_pairs(one)} with a shared r; {WORDS[one.kind].changes}, {_still(one.mismatches)}"
         return
     yield from _evidence(one)
     if one.kind == "hidden-state" and (found := inquiry.what_moved.get("message")):
         yield f"what moves: {found}"
     if not one.pairs or (one.experiment.must_not_matter and not one.before):
         return
-    if one.kind != "too-little-data":
-        yield f"{_pairs(one)}; {WORDS[one.kind].changes}, {_still(one)}"
-        return
-    before, after = _sizes(inquiry)
-    yield f"{_pairs(one)} with {before}; with {after}, {_still(one)}"
-    if growth := inquiry.growth():
-        rho = exact(inquiry.target)
-        held = f"; if that goes on, rho = {rho} takes about {growth.size:,} rows" if growth.size else ""
-        yield f"with more rows rho falls about as size^{growth.exponent:.2g}{held}"
+    if one.kind == "too-little-data":
+        yield _by_size(inquiry, one)
+    else:
+        yield f"{_pairs(one)}; {WORDS[one.kind].changes}, {_still(one.mismatches)}"
 
 
 def _evidence(one: ExperimentCounts) -> Iterator[str]:
@@ -223,12 +217,14 @@ def _evidence(one: ExperimentCounts) -> Iterator[str]:
         yield f"{done} gave another output in {_share(one)} samples{digits}{turns}"
 
 
-def _sizes(inquiry: ExplainInquiry) -> tuple[str, str]:
-    """Return the rows of the pairs that `too-little-data` compares: fewer, and more."""
-    size = inquiry.size
+def _by_size(inquiry: ExplainInquiry, one: ExperimentCounts) -> str:
+    """Say how many pairs differ at the size that is asked about, then at the one that it is compared with: a quarter of
+    a data set, which has no more rows, else four times as many."""
+    size, here, there = inquiry.size, one.before, one.mismatches
+    other = f"{4 * size:,}"
     if inquiry.is_dataset:
-        return f"{quarter(size):,} of the {size:,} rows", f"all {size:,} rows"
-    return f"{size:,} rows", f"{4 * size:,} rows"
+        here, there, other = there, here, f"{quarter(size):,} of them"
+    return f"with {size:,} rows {here:,} of {one.pairs:,} pairs differ; with {other}, {_still(there)}"
 
 
 def _width(inquiry: ExplainInquiry) -> str:
@@ -247,8 +243,8 @@ def _pairs(one: ExperimentCounts) -> str:
     return f"{one.before:,} of {one.pairs:,} pairs differ"
 
 
-def _still(one: ExperimentCounts) -> str:
-    return {0: "none do", 1: "1 does"}.get(one.mismatches, f"{one.mismatches:,} do")
+def _still(count: int) -> str:
+    return {0: "none do", 1: "1 does"}.get(count, f"{count:,} do")
 
 
 def _disagreeing(count: int, of: int) -> str:
@@ -278,12 +274,15 @@ def explain_parts(record: Record) -> Iterator[Part | Details]:
         where = f"\n   where: {cause.where}" if cause.where and cause.where not in cause.message else ""
         cure = f"\n   what to do: {cause.cure}" if cause.cure else ""
         yield Words(f"{place}. {cause.kind}: {cause.message}{where}{cure}")
+        if cause.measure:
+            yield Command("   run:", cause.measure)
         if cause.replay:
             yield Details([Command("see it with:", cause.replay)])
     if answer.causes and is_program(record.subject):
         yield Words(_IN_A_PROGRAM, "dim")
     if record.pairs:
-        yield _table(record, answer)
+        table = _table(record, answer)
+        yield table if len(table.rows) > 1 else Details([table])
         if notes := [*_notes(answer)]:
             yield Details([Words("\n".join(notes), "dim")])
     not_run = [f"{one.kind} ({one.note})" for one in answer.experiments if one.state == "not run" and one.note]
@@ -292,17 +291,24 @@ def explain_parts(record: Record) -> Iterator[Part | Details]:
 
 
 def _table(record: Record, answer: ExplainAnswer) -> Table:
-    shown = {f"without {one.kind}" for one in answer.experiments if one.state == "cause"}
+    shown = causes_shown(answer)
     rows = []
     for what, mismatches, pairs, low, high in lines(record, answer):
         bar = "━" * max(round(mismatches / pairs * _BAR), 1 if mismatches else 0) or "0"
         counts = f"{mismatches:,} of {pairs:,}"
-        rows.append((f"{what} *" if what in shown else what, counts, at_least(low, 2), at_most(high, 2), bar))
+        rows.append((f"{what} (cause)" if what in shown else what, counts, at_least(low, 2), at_most(high, 2), bar))
+    taken = ", and with each possible cause taken away" if len(rows) > 1 else ""
     title = (
-        "How many pairs differ as it is, and with each possible cause taken away (* marks a cause that is shown). All "
-        f"limits of rho hold together with {percent(record.confidence)} confidence:"
+        f"How many pairs differ as it is{taken}. All limits of rho hold together with {percent(record.confidence)} "
+        "confidence:"
     )
     return Table(("", "differ", "at least", "at most", ""), rows, title=title, extra=4)
+
+
+def causes_shown(answer: ExplainAnswer) -> set[str]:
+    """Return the names of the lines with a cause taken away that is shown to be one."""
+    kinds = {one.kind for one in answer.experiments if one.state == "cause"}
+    return {f"without {kind}" for kind in kinds}
 
 
 def lines(record: Record, answer: ExplainAnswer) -> list[tuple[str, int, int, float, float]]:
@@ -322,7 +328,7 @@ def lines(record: Record, answer: ExplainAnswer) -> list[tuple[str, int, int, fl
         name = f"without {one.kind}"
         cell = next((cell for cell in record.cells if cell.name == name), None)
         if one.kind == "too-little-data" and record.resample and cell:
-            found.append(("with a quarter of the rows", cell.mismatches, cell.pairs, cell.low, cell.high))
+            found.append((_QUARTER, cell.mismatches, cell.pairs, cell.low, cell.high))
         else:
             found.append((name, one.after, one.pairs, one.low, one.high))
     return found
@@ -341,7 +347,7 @@ def _notes(answer: ExplainAnswer) -> Iterator[str]:
 def bars_of(record: Record) -> Sequence[tuple[str, Bar]]:
     """Return the table as a picture: the interval of each rate, against the target."""
     answer, target = answer_of(record), record.target or 0.0
-    shown = {f"without {one.kind}" for one in answer.experiments if one.state == "cause"}
+    shown = causes_shown(answer)
 
     def colour(what: str) -> str:
         return "fail" if what == _AS_IT_IS else "pass" if what in shown else "inconclusive"
