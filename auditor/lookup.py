@@ -133,8 +133,8 @@ def find_module(name: str) -> ModuleType:
         raise _import_failed(name, error) from error
 
 
-def load_file(path: Path) -> ModuleType:
-    """Load a file as a module, under a name that its path decides, so that loading it twice gives one module."""
+def existing_file(path: Path) -> Path:
+    """Return the whole path of a file of Python; UsageError with a suggestion if there is none."""
     try:
         path = path.resolve()
     except (OSError, ValueError, RuntimeError) as error:  # too long, a NUL in it, a loop
@@ -142,6 +142,12 @@ def load_file(path: Path) -> ModuleType:
     if not os.path.isfile(path):  # which, unlike a path's own, never raises
         near = [p.name for p in path.parent.glob("*.py")] if os.path.isdir(path.parent) else []
         raise UsageError(f"no file {str(path)!r}{suggestion(path.name, near)}")
+    return path
+
+
+def load_file(path: Path) -> ModuleType:
+    """Load a file as a module, under a name that its path decides, so that loading it twice gives one module."""
+    path = existing_file(path)
     name = f"_{path.stem}_{blake2b(str(path).encode(), digest_size=4).hexdigest()}"
     if name in sys.modules:
         return sys.modules[name]

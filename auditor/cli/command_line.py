@@ -22,7 +22,7 @@ from auditor.cli.commands.theorems import theorems
 from auditor.cli.delivery import patient_streams
 from auditor.cli.options import refuse_empty
 from auditor.cli.output import complain, on_github, warn
-from auditor.errors import EXIT_CODES, RENAMED, BadValue, as_ours, in_words, is_interrupt
+from auditor.errors import EXIT_CODES, RENAMED, BadValue, as_ours, in_words, is_interrupt, suggestion
 
 if TYPE_CHECKING:
     from auditor.escape import HeldCommands
@@ -45,6 +45,15 @@ class Commands(click.RichGroup):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*self.commands, *sorted({*_questions()} - {*self.commands})]
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that was typed; where there is none, name the one that is nearest."""
+        name = args[0]
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
+            raise click.UsageError(f"No such command {name!r}{suggestion(name, self.list_commands(ctx))}.", ctx)
+        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if found := super().get_command(ctx, cmd_name):
@@ -113,10 +122,9 @@ def _run(arguments: Sequence[str] | None, held: HeldCommands) -> int:
     try:
         return int(cli.main(arguments, prog_name="auditor", standalone_mode=False, obj=held) or 0)
     except click.ClickException as error:
-        old = error.option_name.lstrip("-") if isinstance(error, click.NoSuchOption) else ""
-        if new := RENAMED.get(old):
-            error.message = f"--{old} is called --{new.replace('_', '-')} now"  # type: ignore[misc]
-            error.possibilities = None  # type: ignore[attr-defined]
+        if isinstance(error, click.NoSuchOption):
+            error.message = _no_such_option(error)  # type: ignore[misc]
+            error.possibilities = None  # type: ignore[misc]
         error.message = brief(error.message)  # type: ignore[misc]
         error.show()
         return error.exit_code
@@ -126,6 +134,15 @@ def _run(arguments: Sequence[str] | None, held: HeldCommands) -> int:
         return _explain(raised) if raised and is_subjects else EXIT_CODES["interrupted"]
     except BaseException as error:
         return EXIT_CODES["interrupted"] if is_interrupt(error) else _explain(error)
+
+
+def _no_such_option(error: click.NoSuchOption) -> str:
+    """Say that there is no such option, and name the one that is nearest; click lists several by the alphabet."""
+    typed, ctx = error.option_name, error.ctx
+    if new := RENAMED.get(typed.lstrip("-")):
+        return f"{typed} is called --{new.replace('_', '-')} now"
+    known = [name for one in ctx.command.get_params(ctx) for name in one.opts] if ctx else []
+    return f"No such option {typed!r}{suggestion(typed, known)}."
 
 
 def _explain(error: BaseException) -> int:

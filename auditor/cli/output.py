@@ -136,8 +136,10 @@ def complain(message: str, details: str = "") -> None:
     from rich.text import Text
 
     from auditor.escape import brief
+    from auditor.report.called import as_called
 
     out = error_console()
     if details:
         out.print(plain(details, keep="\n"), soft_wrap=True)
-    out.print(Text.assemble(("error: ", "bold red"), plain(brief(message), keep="\n")), soft_wrap=True)
+    message = as_called(brief(message))
+    out.print(Text.assemble(("error: ", "bold red"), plain(message, keep="\n")), soft_wrap=True)

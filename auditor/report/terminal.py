@@ -16,6 +16,7 @@ from rich.text import Text
 from auditor.escape import shortened, visible, without_commands
 from auditor.flow.parts import Bar, Chart, Command, Facts, Listing, Part, Table, Words
 from auditor.flow.record import Record
+from auditor.report.called import as_called
 from auditor.report.columns import Column, TableRows
 from auditor.report.pictures.axes import top_of
 from auditor.report.words import describe
@@ -99,7 +100,7 @@ def _drawn(part: Part, width: int, *, ascii_only: bool) -> Iterator[RenderableTy
             yield Padding(Text(visible(shortened(text, _BLOCK), keep="\n"), overflow="fold"), (0, 0, 0, 2))
     elif isinstance(part, Command):
         yield Text(visible(part.what))
-        yield Text(visible(part.command), style="cyan", no_wrap=True)
+        yield Text(visible(as_called(part.command)), style="cyan", no_wrap=True)
     elif isinstance(part, Bar):
         yield Padding(_bar(part, min(width - 2, 72), ascii_only=ascii_only), (0, 0, 0, 1))
     else:

@@ -101,7 +101,10 @@ def words(text: str) -> str:
         (["check", "faulty:fine", *ROWS, "--replay", "-1"], "--replay -1 must be the number of a pair"),
         (["check"], "Missing argument 'TARGET'"),
         (["page"], "Missing argument 'RECORD...'"),
-        (["chek"], "No such command 'chek'"),
+        (["chek"], "No such command 'chek' (did you mean check?)"),
+        (["explan"], "No such command 'explan' (did you mean explain?)"),  # which is no command of ours, but a question
+        (["check", "faulty:fine", "--sorce", "norm"], "No such option '--sorce' (did you mean --source?)"),
+        (["check", "fualty.py:fine", *ROWS], "fualty.py' (did you mean faulty.py?)"),
         (["replay", "nothing.json", "--pair", "0"], "cannot read the record 'nothing.json': No such file"),
         (["replay", ".", "--pair", "0"], "cannot read the record '.': it is a directory, and not a file"),
         (["replay", "faulty.py", "--pair", "0"], "'faulty.py' is no record of an audit"),
@@ -673,3 +676,11 @@ def test_lost_output_fails_what_only_prints_and_leaves_a_verdict(words: list[str
             [sys.executable, "-m", "auditor", *words], stdout=full, stderr=subprocess.PIPE, text=True
         )
     assert (ended.returncode, "what went to standard output is lost" in ended.stderr) == (code, True)
+
+
+def test_nothing_is_said_to_run_that_is_not_there(call: Auditor) -> None:
+    for target in ("nothing.py:fit", "nothing.py"):
+        code, _, err = call("check", target, *ROWS)
+        assert code == 2
+        assert "no file" in err
+        assert "loading" not in err

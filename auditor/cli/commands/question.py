@@ -115,6 +115,7 @@ def ask_one(question: str | None, target: str, typed: Typed) -> int:
     from auditor.engine.engine import RUN_OPTIONS
     from auditor.escape import brief
     from auditor.flow.question import make_request
+    from auditor.lookup import existing_file, is_program
     from auditor.request import as_flag
 
     replay, cell = typed.given.pop("replay", None), typed.given.pop("cell", None)
@@ -126,6 +127,9 @@ def ask_one(question: str | None, target: str, typed: Typed) -> int:
             raise UsageError(f"{' and '.join(words)} and --replay do not go together: a replay makes no record")
         typed.given["accept_overlap"] = True  # a replay passes no verdict
     request = make_request(question, target, typed.sources, typed.given, texts=typed.texts)
+    place = target if target.endswith(".py") else target.rpartition(":")[0]
+    if place.endswith(".py") and not is_program(target):
+        existing_file(Path(place))  # what is not there is not said to run
     error_console().print(plain(f"loading {brief(target)}: this runs its code", "dim"))
     if replay is not None:
         return _show_again(request, replay, cell)

@@ -1,0 +1,35 @@
+"""Commands to type begin as the one that was typed did."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from auditor.report.called import ANYWHERE, program_of
+
+
+@pytest.mark.parametrize(
+    ("words", "program"),
+    [
+        ("python -m auditor check a.py:f", "python -m auditor"),
+        (".venv/bin/python3 -m auditor list", ".venv/bin/python3 -m auditor"),
+        ("python -P -m auditor list", "python -P -m auditor"),
+        ("python {bin}/auditor check a.py:f", "auditor"),
+        ("python {other}/auditor check a.py:f", "{other}/auditor"),
+        ("python -m pytest -m auditor", ANYWHERE),
+        ("python -m pytest auditor", ANYWHERE),
+        ("python script.py -m auditor", ANYWHERE),
+        ("python", ANYWHERE),
+    ],
+)
+def test_a_program_is_called_as_it_was(
+    words: str, program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = {name: tmp_path / name for name in ("bin", "other")}
+    for folder in folders.values():
+        folder.mkdir()
+        (folder / "auditor").touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(folders["bin"]))
+    program_of.cache_clear()
+    assert program_of(tuple(words.format(**folders).split())) == program.format(**folders)
