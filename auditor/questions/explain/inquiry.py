@@ -49,7 +49,7 @@ _IDLE = 16  # pairs that differ, of which neither a change nor its sham has show
 _RARE = 100  # samples that are run twice where no cause is shown: one that shows in 3 % of them is missed with 0.05
 _REPLACED = 5  # pairs in which rows are replaced one after the other
 _RACES = 8  # samples that are run in one thread and in all, where outputs differ from run to run
-_MEASURED_BY = {"continuous": ("repair", ()), "too-little-data": ("price", ("size",))}  # and what that leaves out
+_MEASURED_BY = {"continuous": ("repair", ("score",)), "too-little-data": ("price", ("size", "score"))}  # without these
 _RESERVE = _REPLACED + 1  # trials that are left for the details at the end
 
 
