@@ -130,10 +130,21 @@ def as_ours(error: BaseException, name: str) -> AuditorError:
             f"this process can open no more files ({in_words(error)}): {name} leaves open what it opens, or lowered "
             "RLIMIT_NOFILE. Close every file; if none is left open, allow more by ulimit -n"
         )
+    if isinstance(error, FileNotFoundError) and not _has_folder():
+        return SubjectError(f"the working folder is gone: {name} has removed it, or somebody else has; go to another")
     if not _is_foreign(error):
         raise error
     what = f"something of {name} raised {in_words(error)} where an output, a row or a declaration was looked at"
     return SubjectError(what).caused_by(error)
+
+
+def _has_folder() -> bool:
+    """True unless the working folder of this process was removed."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _is_foreign(error: BaseException) -> bool:

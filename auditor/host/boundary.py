@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from time import perf_counter
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from auditor.errors import AuditorError, SubjectError, as_ours
+from auditor.errors import AuditorError, SubjectError, as_ours, in_words
 from auditor.host.server import Host, HostGone, learnt
 from auditor.lookup import QUESTIONS, file_modules, know_files, registered
 
@@ -208,7 +208,7 @@ def request_bytes(fn: Callable[..., Any], args: tuple[Any, ...], keywords: dict[
 def carried_out(request: bytes, loaded: Callable[[], tuple[str, ...]]) -> bytes:
     """Carry out a request in a host, and return the answer; `loaded` says what libraries were loaded meanwhile."""
     try:
-        fn, args, keywords = pickle.Unpickler(io.BytesIO(request)).load()  # noqa: S301 - from whoever started this process
+        fn, args, keywords = _opened_request(request)
         return answer_bytes(Answer(fn(*args, **keywords), loaded=loaded(), files=file_modules()))
     except BaseException as error:
         try:
@@ -217,6 +217,18 @@ def carried_out(request: bytes, loaded: Callable[[], tuple[str, ...]]) -> bytes:
             import traceback
 
             return answer_bytes(Answer(None, failed="".join(traceback.format_exception(error))))
+
+
+def _opened_request(request: bytes) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+    """Return what a request asks for. To open it imports the audited code where this process does not have it yet."""
+    try:
+        asked: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+        asked = pickle.Unpickler(io.BytesIO(request)).load()  # noqa: S301 - from whoever started this process
+        return asked
+    except (ImportError, OSError, AttributeError) as error:
+        what = f"the audited code cannot be loaded in another process ({in_words(error)})"
+        cure = "it needs its files and its folder as they were when it was first loaded"
+        raise SubjectError(f"{what}: {cure}") from error
 
 
 class Connection:

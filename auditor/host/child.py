@@ -21,17 +21,17 @@ import shutil
 import signal
 import socket
 import sys
+import tempfile
 from itertools import count
 
 import msgspec
 
 from auditor.errors import Stopping
-from auditor.files import return_files
+from auditor.host.folders import clear_after, host_folder
 from auditor.host.limits import limit_memory
 from auditor.host.messages import receive, send
 from auditor.host.reaping import become_subreaper, die_with_parent, end_children, kill_group
-from auditor.host.run_folders import remove_folders_of
-from auditor.host.server import FOLDER, NEW_HOST, Place, folder_for_sockets
+from auditor.host.server import FOLDER, NEW_HOST, Place
 from auditor.host.slot import LOADING, Slot
 from auditor.lookup import INSTALLED, found_by_files
 
@@ -42,19 +42,12 @@ _HIGH = 600  # from where on descriptors are out of the way
 _IDLE = 1000  # milliseconds between two looks whether whoever asks is still there
 
 
-class _Held(msgspec.Struct):
-    """A host, seen by its server."""
-
-    leash: socket.socket
-    folder: str  # for the sockets of its multiprocessing, and its journal; removed with it
-
-
 class _Serving:
     """The loop of a server."""
 
     def __init__(self, control: socket.socket) -> None:
         self._control, self._client = control, os.getppid()
-        self._hosts: dict[int, _Held] = {}
+        self._leashes: dict[int, socket.socket] = {}  # of hosts, by their processes
         self._folders: list[str] = []  # those of whoever asks, removed when it is gone
         self._awake, wake = os.pipe()
         os.set_blocking(wake, False)
@@ -67,15 +60,15 @@ class _Serving:
             poll = select.poll()
             poll.register(self._control, select.POLLIN)
             poll.register(self._awake, select.POLLIN)
-            for host in self._hosts.values():
-                poll.register(host.leash, select.POLLIN)
+            for leash in self._leashes.values():
+                poll.register(leash, select.POLLIN)
             ready = {descriptor for descriptor, _ in poll.poll(_IDLE)}
             if self._awake in ready:
                 os.read(self._awake, 512)
             if self._control.fileno() in ready and not self._serve():
                 break
-            for pid, host in self._hosts.items():
-                if host.leash.fileno() in ready:  # pulled, or let go of
+            for pid, leash in self._leashes.items():
+                if leash.fileno() in ready:  # pulled, or let go of
                     kill_group(pid)
             self._reap()
         self._end()
@@ -100,20 +93,19 @@ class _Serving:
         end.settimeout(_SENDING)
         with contextlib.suppress(OSError, ValueError):
             _preload(msgspec.json.decode(receive(end)))
-        folder = folder_for_sockets()
         gc.freeze()  # what is loaded is not looked at again in each host
         if pid := os.fork():
-            self._hosts[pid] = _Held(socket.socket(fileno=leash), folder)
+            self._leashes[pid] = socket.socket(fileno=leash)
             end.close()
             os.close(slot)
             return
         code = 1
         try:
             os.close(leash)
-            for descriptor in (self._control, *(host.leash for host in self._hosts.values())):
+            for descriptor in (self._control, *self._leashes.values()):
                 descriptor.close()
             signal.set_wakeup_fd(-1)
-            _be_host(end, slot, folder)
+            _be_host(end, slot)
             code = 0
         finally:
             os._exit(code)  # taking the interpreter down costs more than an answer
@@ -121,18 +113,18 @@ class _Serving:
     def _reap(self) -> None:
         """Tell how hosts ended, and end what they left behind."""
         ended = []
-        for pid in [*self._hosts]:
+        for pid in [*self._leashes]:
             found, status = os.waitpid(pid, os.WNOHANG)
             if found:
                 ended.append(pid)
-                host = self._hosts.pop(pid)
+                leash = self._leashes.pop(pid)
                 kill_group(pid)  # others of its session
                 with contextlib.suppress(OSError):
-                    host.leash.send(str(os.waitstatus_to_exitcode(status)).encode())
-                host.leash.close()
-                _clear(host.folder, pid)
-        if ended or not self._hosts:
-            end_children(but=self._hosts)
+                    leash.send(str(os.waitstatus_to_exitcode(status)).encode())
+                leash.close()
+                clear_after(pid)
+        if ended or not self._leashes:
+            end_children(but=self._leashes)
 
     def _end(self) -> None:
         """End all hosts, and remove the folders, also those that were entrusted just before whoever asked was gone."""
@@ -141,24 +133,16 @@ class _Serving:
             while (found := socket.recv_fds(self._control, 1, 3))[0]:
                 if found[0] == FOLDER:
                     self._take_folder(found[1][0])
-        for pid in self._hosts:
+        for pid in self._leashes:
             kill_group(pid)
         end_children()
-        for pid, host in self._hosts.items():
-            _clear(host.folder, pid)
+        for pid in self._leashes:
+            clear_after(pid)
         for folder in self._folders:
             shutil.rmtree(folder, ignore_errors=True)
         os._exit(0)
 
 
-def _clear(folder: str, pid: int) -> None:
-    """Put back what a host that was killed had taken away, and remove its folders."""
-    remove_folders_of(pid)
-    return_files(os.path.join(folder, JOURNAL))
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-JOURNAL = "taken-away.json"  # in a host's folder: the user's files that it has taken away for a run
 _tried: set[str] = set()  # modules that are made while another is loaded cannot be imported by their names
 
 
@@ -186,7 +170,7 @@ class HostState(msgspec.Struct):
 this_host: list[HostState] = []  # the one that this process is, if it is one
 
 
-def _be_host(link: socket.socket, slot: int, folder: str) -> None:
+def _be_host(link: socket.socket, slot: int) -> None:
     """Leave the server's session, go to the place that is asked for, and answer until nobody asks any more."""
     from auditor.host.boundary import carried_out
 
@@ -198,10 +182,11 @@ def _be_host(link: socket.socket, slot: int, folder: str) -> None:
         signal.signal(kind, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     Stopping.is_ours = True  # no keyboard reaches a host: whoever raises what it would, raises it
-    state = HostState(Slot(slot), os.getpid(), folder)
-    state.slot.write(LOADING)
+    own = Slot(slot)
+    own.write(LOADING)
+    state = HostState(own, os.getpid(), host_folder())
     this_host[:] = [state]
-    _use_folder(folder)
+    _use_folder(state.folder)
     if numpy := sys.modules.get("numpy"):
         numpy.random.seed()  # `random` seeds itself afresh in a fork, and numpy does not
     with contextlib.suppress(OSError), link:
@@ -286,6 +271,7 @@ def main() -> None:
     become_subreaper()
     for name in _PRELOADED:
         importlib.import_module(name)
+    tempfile.gettempdir()  # found by writing a file there: once for all hosts
     _Serving(socket.socket(fileno=int(sys.argv[1]))).run()
 
 

@@ -24,7 +24,8 @@ from typing import Any
 
 import msgspec
 
-from auditor.errors import SubjectError, UsageError
+from auditor.errors import SubjectError
+from auditor.host.folders import clear_after
 from auditor.host.messages import Link, pair, send, until, wait
 from auditor.host.reaping import exit_words, kill_group
 from auditor.host.slot import Slot
@@ -32,8 +33,6 @@ from auditor.lookup import file_modules
 
 NEW_HOST, FOLDER = b"?", b"/"  # what descriptors that a server is sent are for
 _FAREWELL = 2.0  # seconds for a server to end everything that it started
-_ROOM = 64  # bytes of TMPDIR: the path of a socket there has 32 more, and 103 at most
-_SHORT = ("/tmp", "/var/tmp")
 _THREADS = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -123,6 +122,7 @@ class Host:
         """Have a host started. `libraries` are what its code will import, for the server to load before it forks."""
         (link, theirs), (self._leash, held) = pair(), pair()
         self.slot = Slot()
+        self._server = server
         self._exit: HostGone | None = None
         self.pending = 0  # messages without an answer
         try:
@@ -174,6 +174,8 @@ class Host:
             except OSError:
                 told = b""
             self._exit = HostGone(int(told) if told else None)
+            if not told:  # its server is gone too, or is about to be
+                clear_after(self.slot.read().pid)
         return self._exit
 
     @property
@@ -192,6 +194,8 @@ class Host:
         self._leash.close()
         if self._exit is None:
             self._exit = HostGone(None, "it was closed")
+            if not self._server.is_alive:
+                clear_after(self.slot.read().pid)
 
     def __del__(self) -> None:
         with contextlib.suppress(Exception):  # it may never have been started
@@ -333,16 +337,3 @@ def _forget() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
-
-
-def folder_for_sockets() -> str:
-    """Make a folder, where TMPDIR says unless a socket there would have too long a path."""
-    import tempfile
-
-    usual = tempfile.gettempdir()
-    places = (usual,) if len(os.fsencode(usual)) <= _ROOM else _SHORT
-    for place in places:
-        with contextlib.suppress(OSError):
-            return tempfile.mkdtemp(prefix="pymp-", dir=place)
-    cure = f"set TMPDIR to one that can be written, of at most {_ROOM} bytes"
-    raise UsageError(f"no folder for sockets can be made in {' or '.join(places)}: {cure}")

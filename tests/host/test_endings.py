@@ -9,14 +9,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support.processes import left_behind, on_linux
+from support.processes import left_behind, on_linux, wait_until
 from support.warm import CLOSED, MARK, Warm
+
+from auditor.host.boundary import call_in
+from auditor.host.child import this_host
+from auditor.host.server import Host, Server, Surroundings, here
 
 SUBJECTS = Path(__file__).parents[1] / "learners"
 ROWS = ("--source", "unruly:rows", "--size", "5")
 
 MINE = """
-import builtins, os, random, signal, sys, time
+import builtins, os, random, shutil, signal, sys, time
 def rows(rng, size): return rng.random(size)
 def raises(sample, r): raise KeyboardInterrupt
 def is_stopped(sample, r):
@@ -29,6 +33,9 @@ def forks(sample, r):
     os.fork()
     return 1
 def no(*_, **__): raise ValueError("not here")
+def removes_its_folder(sample, r):
+    shutil.rmtree(os.getcwd())
+    return 1
 def takes_all_away(sample, r):
     random.random = random.getstate = random.setstate = random.seed = no
     builtins.print = builtins.open = no
@@ -98,6 +105,37 @@ def test_a_learner_that_takes_everything_away_takes_it_from_its_own_process(audi
     code, out, err = audit("check", "mine:takes_all_away", *OWN_ROWS)
     assert (code, out.split()[0]) == (4, "ERROR"), err
     assert "auditor itself failed" not in err
+
+
+def test_a_learner_that_removes_the_working_folder_is_told_so(audit: Audit, tmp_path: Path) -> None:
+    (folder := tmp_path / "folder").mkdir()
+    (folder / "mine.py").write_text(MINE)
+    code, _, err = audit("check", "mine.py:removes_its_folder", "--source", "bernoulli(0.5)", "--size", "5", cwd=folder)
+    assert (code, "auditor itself failed" in err, folder.exists()) == (4, False, False)
+    assert "the working folder is gone: the audited code has removed it, or somebody else has" in err
+
+
+@on_linux
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_host_whose_server_is_killed_leaves_no_folder(waits: bool) -> None:
+    """Neither where somebody waits for its answer, nor where it is closed without being asked again."""
+    started = Server(Surroundings())
+    host = Host(started, here())
+    folder = call_in(host, _own_folder)
+    assert Path(folder).is_dir()
+    started._process.kill()
+    if waits:
+        assert wait_until(host.gone)
+        assert str(host.gone()) == "the server of its process is gone"
+    else:
+        started._process.wait()
+        host.close()
+    assert not Path(folder).exists()
+    started.close()
+
+
+def _own_folder() -> str:
+    return this_host[0].folder
 
 
 @pytest.mark.parametrize(("name", "code"), [("raises", 4), ("is_stopped", 4)])

@@ -2,8 +2,8 @@
 
 A checkpoint that is keyed by r, or by nothing, makes the second run of a pair repeat the first, and passes any audit.
 `files_between_runs` runs the pair's second run, then its first. Files that the one wrote and the other read are taken
-away, and the first is run again: if its output is another, they are hidden state. A file that changes nothing, such as
-a log, is only named. In the end files are as they were, and those that were not there are gone.
+away, and the first is run again: if its output is another, they are hidden state. A file that changes nothing in any of
+several pairs, such as a log, is only named. In the end files are as they were, and those that were not there are gone.
 
 A file that was there before the audit may be anybody's, and is left alone. If a run reads it, the run is repeated as if
 it were not there: one that then wants to write the file keeps its answers in it, maybe those of an earlier audit.
@@ -22,6 +22,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterable
+from time import perf_counter
 from typing import Any
 
 import msgspec
@@ -35,6 +36,8 @@ from auditor.trials.trial import Bench, apart
 from auditor.values import Difference
 
 UNUSED = 2**40  # no audit counts pairs from this index on
+PAIRS_TRIED = 20  # where a run finds what an earlier one wrote, and has the same output without it
+_PATIENCE = 10.0  # seconds after which no further pair is tried
 _NAMED = 5  # files that a message names
 _CODE = (".py", ".pyc", ".pyi", ".so", ".pyd", ".dylib")
 _SYSTEM = ("/usr/", "/etc/", "/lib/", "/lib64/", "/bin/", "/var/lib/", "/System/", "/Library/")
@@ -77,11 +80,25 @@ def files_read(world: World) -> dict[str, str]:
     return {path: digest for path, digest in found.items() if digest is not None}
 
 
-def files_between_runs(bench: Bench, since: float, index: int = UNUSED, journal: str | None = None) -> Files:
+def files_between_runs(bench: Bench, since: float, journal: str | None = None) -> Files:
     """Return what the runs of a pair leave for each other; `since` is when the audit began.
 
+    The two outputs of one pair may agree by chance, so that a file which one run left for the other seems to change
+    nothing. Then more pairs are tried: a learner of rho t gets through with probability (1 - t)^PAIRS_TRIED.
     `journal` is a file that names those which are taken away for a while, for whoever finds this process killed.
     """
+    started = perf_counter()
+    first, is_left = _files_of_pair(bench, since, UNUSED, journal)
+    found = first
+    for index in range(UNUSED + 1, UNUSED + PAIRS_TRIED):
+        if found.difference or not is_left or perf_counter() - started > _PATIENCE:
+            break
+        found, is_left = _files_of_pair(bench, since, index, journal)
+    return found if found.difference else first
+
+
+def _files_of_pair(bench: Bench, since: float, index: int, journal: str | None) -> tuple[Files, bool]:
+    """Return what the runs of one pair leave for each other, and whether there is any file that may be such."""
     world, before = World(OwnCode(bench.subject.fn)), _listed()
     written: dict[str, None] = {}
     left: list[str] = []
@@ -113,7 +130,7 @@ def files_between_runs(bench: Bench, since: float, index: int = UNUSED, journal:
     opened = [path for path in left if path in read]
     later = (opened or left) if is_sure else [path for path in opened if path in written and not _is_cache(path)]
     only_written = _shown(path for path in written if path not in later and not _is_cache(path))
-    return Files(only_written, _shown(later), _shown(made), where, difference)
+    return Files(only_written, _shown(later), _shown(made), where, difference), bool(left)
 
 
 def _run(world: World, bench: Bench, index: int, which: int, written: dict[str, None]) -> Any:

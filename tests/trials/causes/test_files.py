@@ -462,6 +462,21 @@ def test_an_audit_names_a_log() -> None:
     assert said == "opened for writing by a run, and read by no later one: run.log"
 
 
+@pytest.mark.usefixtures("folder")
+def test_a_file_is_found_though_the_outputs_of_many_pairs_agree_by_chance() -> None:
+    """A coin of the sample, kept by r: the two samples of a pair show the same side in half of the pairs."""
+
+    def kept_coin(sample: Any, r: Any) -> str:
+        place = Path(f"coin-{r.integers(10**9)}.txt")
+        if not place.exists():
+            place.write_text(str(bool(sample[0] < 0.5)))
+        return place.read_text()
+
+    for seed in range(30):  # each is missed with probability 2^-20
+        bench = bench_of(kept_coin, "uniform", size=1, seed=seed)
+        assert files_between_runs(bench, file_clock()).difference is not None, f"not found with seed {seed}"
+
+
 def test_what_a_killed_process_had_taken_away_is_put_back_by_its_journal(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
