@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from algorithms.decisions.tables import Reals, Scores, on_scores, one_of, whole_units
+from algorithms.decisions.tables import Reals, Scores, on_scores, one_of, whole_units, words
 from algorithms.decisions.winners import BETTER
 from auditor import Randomness, composed, subject
 from auditor.repair import random_threshold, threshold_mismatch
@@ -132,6 +132,23 @@ def _by_permutation(terms: Reals, swapped: Any) -> float:
     return (1 + as_large) / (1 + _SWAPS)
 
 
+def _words_of(sister: str) -> Any:
+    """Return a function of parameters that returns what a report calls the verdict of a test."""
+
+    def words_at(a: str, b: str, unit: str, width: float = 12.0) -> dict[str, Any]:
+        one, other = a or "the first column", b or "the second"
+        return {
+            **words(sister)(unit),
+            "differ": f"disagree on whether {one} beats {other}",
+            "answer": "verdict",
+            "values": {"True": f"{one} beats {other}", "False": f"{one} is not shown to beat {other}"},
+            "price": f"Its price: {one} has to be {width + 1.6:.3g} standard errors ahead to be always noticed.",
+            "counts_rows": False,  # the power may have to fall through 1/2 before it rises
+        }
+
+    return words_at
+
+
 def check_level(level: float) -> None:
     if isinstance(level, bool) or not 0 < level < 0.5:
         raise ValueError(
@@ -139,7 +156,7 @@ def check_level(level: float) -> None:
         )
 
 
-@subject(source="algorithms.decisions.tables:TWO", **_TABLE)
+@subject(source="algorithms.decisions.tables:TWO", **_TABLE, words=_words_of("r_beats"))
 @on_scores
 def beats(
     scores: Scores,
@@ -189,5 +206,6 @@ r_beats = composed(
     defaults={"a": "", "b": "", "test": "sign", "level": 0.05, "width": 12.0, "better": "higher"},
     source="algorithms.decisions.tables:MANY",
     **_TABLE,
+    words=_words_of(""),
 )
 """Whether column a is better than column b, by a test whose critical value r draws."""

@@ -106,6 +106,15 @@ def whole_units(unit: str) -> str | None:
     return f"groups({unit})" if unit else None
 
 
+def words(sister: str, **own: str) -> Callable[..., dict[str, str]]:
+    """Return what a report calls the answers of a decision, whose items are called as the column `unit` is."""
+
+    def words_at(unit: str) -> dict[str, str]:
+        return {"rows": f"{unit}s" if unit else "items", "sister": sister, **own}
+
+    return words_at
+
+
 _LAYOUT = [
     inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default="", annotation=str)
     for name in ("without", "by", "score", "unit")

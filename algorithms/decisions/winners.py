@@ -35,13 +35,30 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.decisions.tables import Reals, Scores, on_scores, one_of, whole_units
+from algorithms.decisions.tables import Reals, Scores, on_scores, one_of, whole_units, words
 from auditor import Randomness, composed, subject
 from auditor.repair import choice_mismatch, choose, top_mismatch
 
 STATISTICS = ("mean", "median", "wins")
 BETTER = ("higher", "lower")
 _TABLE: Any = {"source": "algorithms.decisions.tables:THREE", "as_": "columns", "resample": whole_units}
+_WINNER = {
+    "differ": "crown different winners",
+    "answer": "winner",
+    "price": "Its price: the winner that it names is on average at most a few standard errors below the best.",
+}
+_RANKING = {
+    "differ": "rank differently",
+    "answer": "ranking",
+    "element": "the rank of {}",
+    "price": "Its price: names that are less than tens of standard errors apart may change places.",
+}
+_TOP = {
+    "differ": "have different names at the top",
+    "answer": "top",
+    "chosen": "is at the top",
+    "price": "Its price: those that it names are on average at most a few standard errors below the best.",
+}
 
 
 def shares_of_wins(rows: Reals) -> Reals:
@@ -84,21 +101,21 @@ def first_few(ordered: tuple[str, ...], k: int) -> tuple[str, ...]:
     return tuple(sorted(ordered[:k]))
 
 
-@subject(**_TABLE)
+@subject(**_TABLE, words=words("r_winner", **_WINNER))
 @on_scores
 def winner(scores: Scores, r: Any, *, statistic: str = "mean", better: str = "higher") -> str:
     """Return the name of the best column."""
     return in_order(scores, statistic, better)[0]
 
 
-@subject(**_TABLE)
+@subject(**_TABLE, words=words("r_ranking", **_RANKING))
 @on_scores
 def ranking(scores: Scores, r: Any, *, statistic: str = "mean", better: str = "higher") -> dict[str, int]:
     """Return the rank of each column, 1 for the best."""
     return ranks(in_order(scores, statistic, better))
 
 
-@subject(**_TABLE)
+@subject(**_TABLE, words=words("r_top", **_TOP))
 @on_scores
 def top(scores: Scores, r: Any, *, k: int = 1, statistic: str = "mean", better: str = "higher") -> tuple[str, ...]:
     """Return the names of the k best columns, sorted."""
@@ -168,18 +185,20 @@ def ranks_apart(first: Standard, second: Standard) -> float:
     return min(1.0, math.fsum(top_mismatch(first, second, 1.0, k) for k in range(1, len(first))))
 
 
-def _sister(finish: Any, mismatch: Any, mismatch_is: str = "exact", strength: float = 0.2, **more: Any) -> Any:
+def _sister(
+    finish: Any, mismatch: Any, own: Any, mismatch_is: str = "exact", strength: float = 0.2, **more: Any
+) -> Any:
     """Return a choice by standard scores and noise that r keeps for each name."""
     defaults = {"strength": strength, "statistic": "mean", "better": "higher", **more}
     steps: Any = {"finish": finish, "mismatch": mismatch, "mismatch_is": mismatch_is}
-    return composed(core=standard_scores, **steps, defaults=defaults, **_TABLE)
+    return composed(core=standard_scores, **steps, defaults=defaults, **_TABLE, words=words("", **own))
 
 
-r_winner = _sister(best_of, winners_apart)
+r_winner = _sister(best_of, winners_apart, _WINNER)
 """The best column, but for noise that r keeps for each name."""
 
-r_top = _sister(best_few, few_apart, "upper", k=1)
+r_top = _sister(best_few, few_apart, _TOP, "upper", k=1)
 """The k best columns, but for noise that r keeps for each name."""
 
-r_ranking = _sister(ranks_of, ranks_apart, "upper", strength=0.05)
+r_ranking = _sister(ranks_of, ranks_apart, _RANKING, "upper", strength=0.05)
 """The rank of each column, but for noise that r keeps for each name."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from auditor.flow.question import make_request
+from auditor.flow.remedies import with_remedies
 from auditor.flow.run import answer
 from auditor.sources.source import as_sources
 
@@ -123,7 +124,8 @@ def audit(subject: Learner, source: object = None, **keywords: Unpack[AuditKeywo
     - `family`: Number of audits that must pass together; each fails with its share of the error (default: 1).
     - `baseline`: What was counted before, for a subject that is to get no worse.
     """
-    return answer(make_request(None, subject, as_sources(source), {"jobs": 1, **keywords}))
+    request = make_request(None, subject, as_sources(source), {"jobs": 1, **keywords})
+    return with_remedies(request, answer(request))
 
 
 def ask(question: str, subject: Learner, source: object = None, **keywords: Unpack[AskKeywords]) -> Record:
@@ -189,6 +191,7 @@ def ask(question: str, subject: Learner, source: object = None, **keywords: Unpa
 
     - `pairs`: Maximum number of pairs in all (default: 2000 / rho, and 2000 / delta more for a subject that declares
       that at most a share delta of its runs are inaccurate).
+    - `most`: Largest number of rows that is tried (default: no limit).
     - `rho`: as in `audit`.
 
     `repair`: Which wrapper makes the subject reproducible, and at what price? Runs its code, and prints the code to

@@ -72,6 +72,7 @@ class AskKeywords(AuditKeywords, total=False):
     over: Any
     range: Any
     accept_search: bool
+    most: int | None
     with_: str | None
     analyst: Any
     queries: int

@@ -22,9 +22,10 @@ from auditor.case import Case
 from auditor.errors import EXIT_CODES, AuditorError, UsageError, in_words
 from auditor.escape import json_text
 from auditor.files import read_bytes
-from auditor.flow.wobbles import Wobbles
+from auditor.flow.wobbles import SeenText, Wobbles
 from auditor.host.boundary import in_host
 from auditor.subjects.subject import param_text
+from auditor.subjects.wording import Wording
 from auditor.values import Difference as Difference
 
 SCHEMA = "auditor.record/2"
@@ -164,6 +165,29 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     kept: LedgerPlace | None = None  # where the trials are, if there is a ledger
 
 
+class Drawn(msgspec.Struct, frozen=True):
+    """What samples are made of: rows, or whole groups of them."""
+
+    units: int  # in a sample
+    of: int | None = None  # in the data set, where there is one
+    rows: int = 0  # of the data set
+
+
+class Remedy(msgspec.Struct, frozen=True, kw_only=True):
+    """What would hold in place of a decision that did not, by an audit of its own."""
+
+    kind: str  # "sister", or "rows" for more of them
+    subject: str  # that was asked about
+    verdict: str  # of that audit
+    rho: RhoInterval | None = None  # of the sister
+    bound: Bound | None = None  # that decided on the sister
+    low: int | None = None  # rows: that were shown not to do
+    high: int | None = None  # rows: that were shown to do
+    answers: list[SeenText] = []  # the most frequent of the sister
+    runs: int = 0  # of the sister, of which these are
+    command: str | None = None  # that asks it again
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """One question and its answer: what `audit` returns and `--json` writes.
 
@@ -222,6 +246,9 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     findings: list[Finding]  # what is worth knowing besides the verdict
     examples: list[Example]  # the first pairs that differ
     wobbles: Wobbles | None = None  # which elements of the outputs differ, where a question about pairs looked
+    wording: Wording | None = None  # what the subject calls its answers
+    drawn: Drawn | None = None  # what a sample is made of, where the subject has words of its own
+    remedies: list[Remedy] = []  # what would hold, where a decision with words of its own did not
     cost: Cost  # runs and seconds
     environment: dict[str, str]  # versions of Python, numpy, scipy and the platform
 

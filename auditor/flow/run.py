@@ -26,14 +26,17 @@ from auditor.errors import AuditorError, BadValue, NotComparable, SubjectError, 
 from auditor.flow.fitness import Fitness, constancy
 from auditor.flow.parts import Part
 from auditor.flow.question import Answer, Inquiry, Work, find_question
-from auditor.flow.record import Cost, Example, Finding, Preflight, Record, as_json, environment, to_json
+from auditor.flow.record import Cost, Drawn, Example, Finding, Preflight, Record, as_json, environment, to_json
 from auditor.flow.verdict import Verdict
 from auditor.host.boundary import connection, in_host
 from auditor.host.limits import one_thread
 from auditor.lookup import importable_name
 from auditor.request import Request, fields_of
+from auditor.sources.datasets import Dataset
+from auditor.sources.resampling import Groups
 from auditor.sources.source import Source, name_of_source
 from auditor.subjects.subject import code_hash
+from auditor.subjects.wording import wording_of
 from auditor.trials.cell import Cell, make_bench
 from auditor.trials.identity import case_of, replay_command
 from auditor.trials.second_process import SecondProcess
@@ -415,6 +418,8 @@ def _make_record(run: Run, request: Request, answer: Answer, verdict: Verdict, s
         asked=_asked(request),
         claimed=subject.declares("claimed"),
         expect=request.expected or subject.declared.expect,
+        wording=(wording := wording_of(subject)),
+        drawn=drawn_by(source, cell.size) if wording else None,
         verdict=verdict.outcome,
         cells=answer.rows,
         answer=answer.fields,
@@ -438,6 +443,16 @@ def _make_record(run: Run, request: Request, answer: Answer, verdict: Verdict, s
         **{name: getattr(verdict, name) for name in _OF_VERDICT},
         **{name: getattr(answer, name) for name in _OF_ANSWER},
     )
+
+
+@in_host
+def drawn_by(source: object, size: int) -> Drawn:
+    """Return what samples of a source are made of: of a data set that is drawn in groups, whole groups."""
+    if not isinstance(source, Dataset):
+        return Drawn(size)
+    if isinstance(source.way, Groups):
+        return Drawn(source.way.drawn(size), len(source.way.members), source.count)
+    return Drawn(size, source.count, source.count)
 
 
 def _asked(request: Request) -> dict[str, Any]:

@@ -20,6 +20,8 @@ from auditor.flow.parts import Bar, Chart, Command, Details, Facts, Listing, Par
 from auditor.flow.question import Question, find_question, registered_questions
 from auditor.flow.record import IN_PROCESS, Record
 from auditor.flow.wobbles import WATCHED, Element, Wobbles
+from auditor.report import spoken
+from auditor.report.spoken import share
 from auditor.request import listed
 from auditor.statistics.outward import at_least, at_most, between, exact, percent
 
@@ -71,7 +73,7 @@ def make_report(record: Record, *, verbose: bool = False) -> Report:
     is_survey = question is not None and question.title(record) is not None
     return Report(
         title=Words(_title(record), "title"),
-        reason=Words(record.reason),
+        reason=Words("\n".join(filter(None, [spoken.headline(record), record.reason]))),
         bars=[part for part in own if isinstance(part, Bar)] or [*_bar(record)],
         facts=make_facts(record, rows if own else _other_measures(record, verbose), is_survey, verbose),
         found=[part for part in own if not isinstance(part, (Facts, Bar))],
@@ -268,7 +270,8 @@ def _scope(record: Record) -> Iterator[Part]:
     """Yield what a verdict does not speak of."""
     if record.resample and record.verdict != "error":
         rows = f"Samples are drawn anew from one data set ({record.resample})"
-        yield Words(f"{rows}: for samples of fresh rows rho may be higher or lower.", "dim")
+        plain = f"{rows}: for samples of fresh rows rho may be higher or lower."
+        yield Words(spoken.scope(record) or plain, "dim")
     if record.verdict == "pass":
         scope = f"these {len(record.cells)} {_cell_word(record)}s" if _is_worst_of_several(record) else "this source"
         only = f"A pass speaks of {scope} and this size only: it proves nothing for other distributions or sizes."
@@ -535,6 +538,7 @@ def advice(record: Record) -> Iterator[Part]:
     wobbles, is_other = record.wobbles, record.decided_by in ("accuracy", "formula")
     if record.verdict != "fail" or record.target is None or wobbles is None or not wobbles.mismatches or is_other:
         return
+    yield from spoken.remedies(record)
     texts: list[str] = []
     churn = answer_of(record).get("churn") if record.question == "rho" else None
     if 2 * wobbles.renamed > wobbles.mismatches:
@@ -549,7 +553,8 @@ def advice(record: Record) -> Iterator[Part]:
             f"Few predictions change, {churn['mean']:.3g} of them on average: --measure churn asks whether that share "
             "is at most the target."
         )
-    rows = ", price how many rows would do" if record.size else ""
+    is_priced = any(one.kind == "rows" for one in record.remedies)
+    rows = ", price how many rows would do" if record.size and not is_priced else ""
     texts.append(
         f"In place of check: explain finds out why runs differ, repair looks for a wrapper that makes them agree{rows}."
     )
@@ -604,17 +609,22 @@ def _wobble_lines(record: Record, wobbles: Wobbles, most: int) -> Iterator[str]:
             yield f"all {wobbles.runs:,} outputs are distinct"
         else:
             text, count = wobbles.frequent[0].text, wobbles.frequent[0].count
-            often = f"the most frequent in {_share(count, wobbles.runs)} of the runs"
-            yield f"{wobbles.distinct:,} distinct outputs; {often}{f': {text}' if text else ''}"
+            own = spoken.shares(record.wording, wobbles.frequent, wobbles.runs) if record.wording else ""
+            often = f"the most frequent in {share(count, wobbles.runs)} of the runs"
+            plain = f"{wobbles.distinct:,} distinct outputs; {often}{f': {text}' if text else ''}"
+            yield f"{record.wording.answer}: {own}" if record.wording and own else plain
     if wobbles.kind == "choice":
         for one in wobbles.elements[:most]:
-            chosen = f"is chosen in {_share(one.runs or 0, wobbles.runs)} of the runs"
-            yield f"{_noun(record, wobbles)} {one.name} {chosen}; the two runs disagree on it in {_of(one, wobbles)}"
+            often = f"{one.name} is chosen in {share(one.runs or 0, wobbles.runs)} of the runs"
+            plain = f"{_noun(record, wobbles)} {often}"
+            own = spoken.choice(record.wording, one, wobbles.runs) if record.wording else plain
+            yield f"{own}; the two runs disagree on it in {_of(one, wobbles)}"
         if wobbles.unsteady > most:
             some = f"{wobbles.unsteady - most:,}{' more' if most else ''}"
             yield f"some pairs disagree on {some}"
     elif [one.name for one in wobbles.elements] == [""]:
-        yield f"the output {_differs(wobbles.elements[0], wobbles)}"
+        own = f"the {record.wording.answer}" if record.wording else "the output"
+        yield f"{own} {_differs(wobbles.elements[0], wobbles)}"
     elif wobbles.unsteady > most:
         yield from _many_elements(record, wobbles, most)
     else:
@@ -647,8 +657,8 @@ def wobble_table(record: Record) -> Table | None:
         (
             one.name if chosen else _element_name(record, wobbles, one),
             f"{one.pairs:,}",
-            _share(one.pairs, wobbles.pairs),
-            _share(one.runs or 0, wobbles.runs) if chosen else _values(one).strip(" ()") or _by(one.gap).strip(", "),
+            share(one.pairs, wobbles.pairs),
+            share(one.runs or 0, wobbles.runs) if chosen else _values(one).strip(" ()") or _by(one.gap).strip(", "),
         )
         for one in wobbles.elements
     ]
@@ -689,14 +699,8 @@ def _noun(record: Record, wobbles: Wobbles) -> str:
 def _element_name(record: Record, wobbles: Wobbles, one: Element) -> str:
     """Return the name of an element as whoever wrote the output would call it: "key a", "element 3", "coef_"."""
     inner = re.fullmatch(r"\[(.*)\]", one.name)
+    if record.wording and inner:
+        return record.wording.element.format(inner[1].strip("'"))
     if inner and "][" not in one.name:
         return f"{'key' if wobbles.kind == 'dict' else _noun(record, wobbles)} {inner[1]}"
     return one.name.lstrip(".") if one.name.startswith(".") else f"output{one.name}"
-
-
-def _share(count: int, of: int) -> str:
-    """Return whole percents, and never all or none where it is not."""
-    share = round(100 * count / of)
-    if count and not share:
-        return "less than 1 %"
-    return "more than 99 %" if share == 100 and count < of else f"{share} %"

@@ -193,14 +193,16 @@ class Groups(Resampling):
                 ids = ids.astype(np.result_type(self.ids.dtype, np.int64))
             ids[again] = new
             return ids
-        mark = "#"
-        while any(mark in str(one) for one in self.ids):
+        mark, every = "#", "\n".join(map(str, self.ids))
+        while mark in every:
             mark += "#"
-        names = [str(one) for one in ids]
-        for place in again:
-            times = int(np.sum(groups[: place + 1] == groups[place]))
-            names[place] = f"{names[place]}{mark}{times}"
-        return np.array(names, dtype=self.ids.dtype if self.ids.dtype.kind == "O" else None)
+        order = np.argsort(groups, kind="stable")
+        starts = np.flatnonzero(np.diff(groups[order], prepend=-1))  # of the draws of each group
+        times = np.empty(len(groups), dtype=np.intp)
+        times[order] = np.arange(len(groups)) - np.repeat(starts, np.diff(starts, append=len(groups)))
+        names = ids.astype(object)
+        names[again] = [f"{names[place]}{mark}{times[place] + 1}" for place in again]
+        return np.array([str(name) for name in names], dtype=self.ids.dtype if self.ids.dtype.kind == "O" else None)
 
     def check_size(self, size: int) -> None:
         if size * len(self.members) < 0.5 * self.count:

@@ -69,6 +69,7 @@ class Declaration(msgspec.Struct, frozen=True):
     asks: Mapping[str, Declared] = {}  # the options of `check` for a claim about something else than rho
     as_: str | None = None  # what the rows of a file become: pandas, polars, columns or numpy
     resample: Declared = None  # how samples are drawn from a data set
+    words: Declared = None  # what a report calls its answers: see `wording`
     listed: bool = True  # whether `list` shows it, and a registered package offers it by name
 
 
@@ -95,6 +96,7 @@ def subject(
     asks: Mapping[str, Declared] | None = None,
     as_: str | None = None,
     resample: Declared = None,
+    words: Declared = None,
     listed: bool = True,
 ) -> Callable[[F], F]:
     """Declare what is known of a learner; the function itself stays as it is.
@@ -121,6 +123,8 @@ def subject(
     its values are numbers or functions of parameters. `theorems` and `gate` ask these of the subject.
     `as_` says what a csv or parquet file is read as, "pandas", "polars", "columns" (a dict of arrays) or "numpy", and
     `resample`, a text or a function of parameters, how samples are drawn from a data set: "groups(patient)".
+    `words` are what a report calls the answers: {"rows": "items", "differ": "crown different winners", "answer":
+    "winner", "sister": "r_winner"}, or a function of parameters that returns them (`auditor.subjects.wording`).
     `listed=False` keeps the subject of a registered package out of `list`.
     """
     given = {name: value for name, value in locals().items() if value is not None}

@@ -141,6 +141,7 @@ def _answered(request: Request, files: Mapping[str, str], *, verbose: bool = Fal
     from msgspec.structs import replace
 
     from auditor.flow.question import find_question
+    from auditor.flow.remedies import with_remedies
     from auditor.flow.run import carry_out, run_options_of
     from auditor.report.progress import Watching
     from auditor.report.terminal import show
@@ -150,6 +151,7 @@ def _answered(request: Request, files: Mapping[str, str], *, verbose: bool = Fal
         inquiry = find_question(request.question).begin(request)
         with Watching(error_console(), options.for_) as watch:
             record = carry_out(inquiry, request, replace(options, log=log.file), watch)
+            record = with_remedies(request, record, watch)
     confidence = request.options.confidence
     draw = functools.partial(show, record, verbose=verbose)
     out = deliver([record], files, draw, confidence=confidence, single=True)

@@ -59,6 +59,9 @@ class PriceOptions(Options, frozen=True, kw_only=True):
             SURE,
         ),
     ] = None
+    most: Annotated[
+        int | None, option("Largest number of rows that is tried (default: no limit).", "M", SURE, basic=False)
+    ] = None
 
 
 class Claim(msgspec.Struct):
@@ -126,6 +129,7 @@ class PriceInquiry(CountsCells):
     is_scaled: bool
     limits: Mapping[str, float]
     pairs: int | None  # that were asked for
+    most: int | None  # rows that are tried
     bounds: Mapping[str, int]
     plan: Plan
     claims: list[Claim]
@@ -177,7 +181,7 @@ class PriceInquiry(CountsCells):
 
     def _ask(self, claim: Claim, size: int) -> Generator[Sequence[Work], None, bool | None]:
         """Run pairs at a size until its gate decides, or it has had its part of them."""
-        if claim.left <= 0 and size not in self.places:
+        if (claim.left <= 0 or (self.most is not None and size > self.most)) and size not in self.places:
             raise _Spent
         # A size that cannot be run is too small; above a size that can be run it is no answer.
         unanswered = False if size < self.start else None
@@ -214,7 +218,7 @@ class PriceInquiry(CountsCells):
         one.error = error
 
     def settings(self) -> dict[str, Any]:
-        return {"start": self.start, "pairs": self.pairs, "limit": self.plan.target}
+        return {"start": self.start, "pairs": self.pairs, "most": self.most, "limit": self.plan.target}
 
     def outlook(self) -> Outlook:
         place, claim = self.asking
@@ -317,6 +321,8 @@ class Price(Question):
         check_confidence(options.confidence)
         if options.pairs is not None:
             check_count("pairs", options.pairs, least=1, example=20_000)
+        if options.most is not None:
+            check_count("most", options.most, least=1, example=100_000)
         if options.size is not None:
             raise UsageError(f"--size {options.size}: the size is what price looks for; leave it out")
         subject = _at_target(request)
@@ -330,7 +336,9 @@ class Price(Question):
         declared = subject.declares("size")
         start, is_scaled = declared or _SOMEWHERE, "sample_scale" in subject.settings and declared is not None
         bounds = {name: size for name in subject.declared.bounds if (size := _least(subject, name, limit))}
-        return PriceInquiry(request, subject, start, is_scaled, limits, options.pairs, bounds, plan, claims)
+        return PriceInquiry(
+            request, subject, start, is_scaled, limits, options.pairs, options.most, bounds, plan, claims
+        )
 
     def title(self, record: Record) -> str:
         return f"PRICE  {record.subject}  of rho at most {exact(record.target or 0.0)}"

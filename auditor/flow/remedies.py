@@ -1,0 +1,98 @@
+"""What would hold in place of a decision that did not? Its reproducible sister, and more rows.
+
+A subject that declares words for its answers may name a sister. Where its audit fails, the same is asked of the sister,
+on the same source, and the number of rows is looked for from which the subject itself would hold, if more rows are like
+those that there are. Each of the two is an audit of its own, with its own confidence.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+from typing import Any
+
+from msgspec.structs import replace
+
+from auditor.errors import AuditorError
+from auditor.flow.question import make_request
+from auditor.flow.record import Record, Remedy
+from auditor.flow.run import Silent, Watcher, answer
+from auditor.request import Request
+from auditor.subjects.subject import load_subject
+
+PAIRS = 4000  # with which more rows are looked for
+TIMES, MOST = 20, 100_000  # rows that are tried: so many times those that there are, and no more than so many
+_KEPT = ("as_", "resample", "view", "sample", "seed", "confidence", "jobs", "timeout", "memory")
+_SETTLED = ("size", "as_", "resample", "view", "sample", "probe")  # what a subject and a source settle if nobody does
+
+
+def with_remedies(request: Request, record: Record, watch: Watcher | None = None) -> Record:
+    """Return the record with what would hold in its place; as it is where nothing asks for that.
+
+    Nothing more is run after an audit that has a limited time.
+    """
+    words, options = record.wording, request.options
+    is_asked = record.question == "rho" and record.verdict == "fail" and record.decided_by == "mismatches"
+    if not (words and words.sister and is_asked) or options.for_ is not None or len(record.cells) > 1:
+        return record
+    (watch or Silent()).notice(f"looking for what would hold: {words.sister}, and more {words.rows}")
+    found = []
+    with contextlib.suppress(AuditorError):
+        found.append(_sister(request, record, words.sister))
+    most = min(TIMES * record.size, MOST)
+    if words.counts_rows and options.size is None and most > 2 * record.size:
+        with contextlib.suppress(AuditorError):
+            found.append(_rows(request, record, most))
+    return replace(record, remedies=found)
+
+
+def _asked(request: Request, question: str, target: object, record: Record, **more: Any) -> Request:
+    given = {name: value for name in _KEPT if (value := getattr(request.options, name)) is not None}
+    given |= {"rho": record.target, **more}
+    return make_request(question, target, list(request.sources) or None, given, texts=more.pop("texts", request.texts))
+
+
+def _sister(request: Request, record: Record, name: str) -> Remedy:
+    """Ask the same of the sister, with those of the parameters that it has."""
+    known = load_subject(name).settings
+    params = {key: value for key, value in request.options.params.items() if key in known}
+    texts = {key: text for key, text in request.texts.items() if key in known}
+    size = {} if request.options.size is None else {"size": request.options.size}
+    asked = _asked(request, "rho", name, record, params=params, **size)
+    found = answer(replace(asked, texts=texts))
+    return Remedy(
+        kind="sister",
+        subject=name,
+        verdict=found.verdict,
+        rho=found.rho,
+        bound=found.bound,
+        answers=found.wobbles.frequent if found.wobbles else [],
+        runs=found.wobbles.runs if found.wobbles else 0,
+        command=_command("check", name, found, request),
+    )
+
+
+def _rows(request: Request, record: Record, most: int) -> Remedy:
+    """Look for the number of rows from which the subject holds, up to `most`."""
+    params = request.options.params
+    found = answer(_asked(request, "price", request.subject, record, params=params, pairs=PAIRS, most=most))
+    limits = next(iter(found.answer.asked), None)
+    return Remedy(
+        kind="rows",
+        subject=record.subject,
+        verdict=found.verdict,
+        low=limits and limits.low,
+        high=limits and limits.high,
+        command=_command("price", record.subject, found, request),
+    )
+
+
+def _command(command: str, subject: str, found: Record, request: Request) -> str | None:
+    """Return the command that asks this; None where only Python can."""
+    if found.case is None:
+        return None
+    settled = {name: getattr(found.case, name) for name in _SETTLED if getattr(request.options, name) is None}
+    settled |= {"seed": found.case.seed} | ({"size": found.case.size} if command == "price" else {})
+    words = found.case.argv(settled)
+    seed = ["--seed", str(request.options.seed)] if request.options.seed else []
+    return None if words is None else shlex.join(["python", "-m", "auditor", command, subject, *words[1:], *seed])

@@ -1,0 +1,124 @@
+"""A report of a subject with words of its own: what was compared, how often it differs, and what would hold."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+from support.requests import audit
+
+import auditor
+from auditor.flow.record import Drawn, Record, as_record, to_json
+from auditor.report.spoken import cases, headline, samples
+from auditor.report.terminal import as_text
+
+SCORES = str(Path(__file__).parents[2] / "examples" / "data" / "scores.csv")
+
+
+@pytest.mark.parametrize(
+    ("rate", "words"),
+    [
+        (0.0, "in none of 300 cases"),
+        (1.0, "in each of 300 cases"),
+        (0.141, "in about 1 of 7 cases"),
+        (0.375, "in about 3 of 8 cases"),
+        (0.5, "in about 1 of 2 cases"),
+        (0.9, "in about 9 of 10 cases"),
+        (0.98, "in all but about 1 of 50 cases"),
+        (0.0842, "in about 1 of 12 cases"),
+        (0.001, "in about 1 of 1,000 cases"),
+    ],
+)
+def test_a_rate_is_said_as_people_do(rate: float, words: str) -> None:
+    assert cases(rate, 300) == words
+
+
+@pytest.mark.parametrize(
+    ("resample", "drawn", "words"),
+    [
+        ("bootstrap", Drawn(500, 500, 500), "Two redraws of these 500 items"),
+        ("bootstrap", Drawn(200, 500, 500), "Two redraws of 200 of these 500 items"),
+        ("groups(item)", Drawn(500, 500, 2500), "Two redraws of these 500 items"),
+        ("strata(site)", Drawn(500, 500, 500), "Two redraws of these 500 items"),
+        ("subsample", Drawn(250, 500, 500), "Two draws of 250 of these 500 items"),
+        ("split", Drawn(250, 501, 501), "Two fresh samples of half the items, 250 each out of these 501,"),
+        ("split", Drawn(100, 500, 500), "Two fresh samples of as many items, 100 each out of these 500,"),
+        (None, Drawn(500), "Two fresh samples of 500 items"),
+    ],
+)
+def test_only_halves_and_distributions_are_called_fresh(resample: str | None, drawn: Drawn, words: str) -> None:
+    assert samples(resample, drawn, "items") == words
+
+
+@pytest.fixture(scope="module")
+def failed() -> Record:
+    return auditor.audit("winner", SCORES)
+
+
+def test_a_failed_decision_says_who_wins_how_often_and_what_would_hold(failed: Record) -> None:
+    text = " ".join(as_text(failed, 1000).split())
+    assert "Two redraws of these 500 items crown different winners in about 1 of 7 cases" in text
+    assert "winner: ash in 92 % of the runs, birch in 6 %" in text
+    assert "r_winner holds now: rho is at most 0.0" in text
+    assert "More items: it takes between " in text
+    assert "fresh sample" not in text
+    assert text.index("crown different winners") < text.index("rho is about")
+    kept = as_record(json.loads(to_json(failed)))
+    assert as_text(kept, 1000) == as_text(failed, 1000)
+
+
+def test_what_would_hold_are_audits_that_can_be_asked_again(failed: Record) -> None:
+    sister, rows = failed.remedies
+    again = audit("r_winner", SCORES)
+    assert (sister.verdict, sister.rho, sister.bound) == ("pass", again.rho, again.bound)
+    assert sister.command == shlex.join(["python", "-m", "auditor", "check", "r_winner", "--source", SCORES])
+    priced = auditor.ask("price", "winner", SCORES, rho=0.1, pairs=4000, most=10_000)
+    assert (rows.low, rows.high) == (priced.answer.asked[0].low, priced.answer.asked[0].high)
+    assert rows.command == f"python -m auditor price {failed.subject} --source {SCORES}"
+
+
+@pytest.mark.parametrize("options", [{"rho": 0.9}, {"for_": "60s"}, {"measure": "rho", "fixed": 2, "rho": 0.9}])
+def test_nothing_more_is_run_after_a_pass_or_with_a_clock(options: Any) -> None:
+    assert auditor.audit("winner", SCORES, **options).remedies == []
+
+
+def test_whole_groups_are_counted_and_not_their_rows(tmp_path: Path) -> None:
+    rng = np.random.Generator(np.random.PCG64(3))
+    lines = [f"u{i},{name},{rng.random()}" for i in range(30) for name in "ab"]
+    (tmp_path / "long.csv").write_text("\n".join(["user,model,score", *lines, ""]))
+    params = {"by": "model", "score": "score", "unit": "user"}
+    record = auditor.audit("winner", str(tmp_path / "long.csv"), params=params)
+    assert record.drawn == Drawn(30, 30, 60)
+    assert headline(record).startswith("Two redraws of these 30 users crown different winners")
+    sister, rows = record.remedies
+    assert "--param by=model" in str(sister.command)
+    assert "--resample" not in str(sister.command)
+    found = replace(record, remedies=[sister, replace(rows, low=100, high=200)])
+    assert "it takes between 51 and 100, if the gaps are as seen here" in as_text(found, 1000)
+
+
+def test_words_that_there_are_not_get_a_sentence() -> None:
+    @auditor.subject(words={"differ": "part", "colour": "red"})
+    def decide(sample: Any, r: Any) -> int:
+        return 1
+
+    with pytest.raises(auditor.AuditorError, match=r"declares words=.*which must map names to texts.*differ, rows"):
+        auditor.audit(decide, "norm", size=3)
+
+
+def test_words_of_anybody_are_used() -> None:
+    @auditor.subject(words={"differ": "name different doses", "rows": "patients", "answer": "dose"})
+    def dose(sample: Any, r: Any) -> bool:
+        return bool(sample.mean() > 0)
+
+    record = auditor.audit(dose, "norm", size=10)
+    text = as_text(record, 1000)
+    assert "Two fresh samples of 10 patients name different doses in" in text
+    assert "dose: " in text
+    assert record.remedies == []
+    assert headline(replace(record, cells=record.cells * 2)) == ""
