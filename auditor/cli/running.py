@@ -69,8 +69,8 @@ class Log:
     def tell(self, console: Console) -> None:
         """Say where the log is, if there is anything in it."""
         if self.printed:
-            kept = f", of which the first {LOG_LIMIT:,} are" if self.printed > LOG_LIMIT else ""
-            words = f"\nThe subject printed {self.printed:,} bytes{kept} in {self._name}"
+            kept = f", of which the first {LOG_LIMIT:,} are kept" if self.printed > LOG_LIMIT else ""
+            words = f"\nWhat the subject printed ({self.printed:,} bytes{kept}) is in {self._name}"
             console.print(plain(words, keep="\n"), soft_wrap=True)
 
 

@@ -3,7 +3,7 @@ And, in the end, did every run give one output?"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -193,6 +193,24 @@ def _about_source(cell: Cell, bench: Bench, plan: Plan) -> Iterator[Finding]:
         yield Finding("resampled", severity, bench.source.words(cell.size, plan.confidence))
         if why := bench.source.why_series():
             yield Finding("time-series", "warning", _series_words(bench.source.resample, why))
+
+
+def redrawn(benches: Iterable[Bench]) -> Iterator[Finding]:
+    """Warn of samples that have more rows than the data set that they are drawn from."""
+    larger = {(one.source.default_size, one.size) for one in benches if is_redrawn(one)}
+    if larger:
+        rows, size = max(larger)
+        yield Finding(
+            "redrawn",
+            "warning",
+            f"a sample of {size:,} rows from a data set of {rows:,} has the same rows again and again. Fresh rows "
+            "would bring more that is new: what this says of as many is a guess, and rho tends to come out too low",
+        )
+
+
+def is_redrawn(bench: Bench) -> bool:
+    """True if samples have more rows than the data set that they are drawn from."""
+    return isinstance(bench.source, Dataset) and bench.size > bench.source.default_size
 
 
 def _series_words(resample: str, why: str) -> str:

@@ -23,7 +23,7 @@ from auditor.case import Case
 from auditor.engine.choice import make_engine
 from auditor.engine.engine import RUN_OPTIONS, Engine, RunOptions, Serial, make_run_options
 from auditor.errors import AuditorError, BadValue, NotComparable, SubjectError, UsageError, as_ours, is_interrupt
-from auditor.flow.fitness import Fitness, constancy
+from auditor.flow.fitness import Fitness, constancy, redrawn
 from auditor.flow.parts import Part
 from auditor.flow.question import Answer, Inquiry, Work, find_question
 from auditor.flow.record import Cost, Drawn, Example, Finding, Preflight, Record, as_json, environment, to_json
@@ -390,7 +390,7 @@ def _make_record(run: Run, request: Request, answer: Answer, verdict: Verdict, s
         words = f"{run.bottoms:,} of {runs:,} runs gave no output, which counts as one (--on-error bottom)"
         findings.append(Finding("bottom", "warning", f"{words}; the first: {what}", run.replay(at, index)))
     if verdict.outcome != "error":
-        findings += constancy(inquiry, answer, checked)
+        findings += [*redrawn(run.benches.values()), *constancy(inquiry, answer, checked)]
     limits = {
         name.removesuffix("_"): getattr(options, name) for name in ("jobs", "timeout", "memory", "cluster", "for_")
     }

@@ -17,7 +17,7 @@ _STRIDE = 8  # the ratio of sizes in the gallop
 _CLOSE = 1.05  # a bracket with this ratio of its ends is narrow enough
 _OPEN = 1.25  # so is one with this ratio beside a size that stayed open, where every answer is dear
 _LARGEST = 10**7  # rows up to which a bound is inverted
-_FARTHEST = 64  # the gallop ends at this multiple of the first size: rows cost memory, and a learner may never pass
+FARTHEST = 64  # the gallop ends at this multiple of the first size: rows cost memory, and a learner may never pass
 
 Sizes = Generator[int, bool | None, None]
 
@@ -65,7 +65,7 @@ class Bracket(msgspec.Struct):
         while (yield from self._probe(size)) is not False and size > self._smallest:
             size = max(self._smallest, size // _STRIDE)
         size = start
-        while self.high is None and size < _FARTHEST * start:
+        while self.high is None and size < FARTHEST * start:
             size *= _STRIDE
             yield from self._probe(size)
 

@@ -338,7 +338,7 @@ def test_what_a_subject_prints_is_kept_up_to_a_limit(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(running, "LOG_LIMIT", 10)
     said: list[str] = []
     console: Any = SimpleNamespace(print=lambda words, soft_wrap: said.append((str(words), soft_wrap)))  # type: ignore[func-returns-value]
-    for text, kept in (("", None), ("0123456789", ""), ("0123456789abc", ", of which the first 10 are")):
+    for text, kept in (("", None), ("0123456789", ""), ("0123456789abc", ", of which the first 10 are kept")):
         log = running.Log()
         Path(log.file).write_text(text)
         log.close()
@@ -348,7 +348,7 @@ def test_what_a_subject_prints_is_kept_up_to_a_limit(monkeypatch: pytest.MonkeyP
             assert said == []
             continue
         ((words, wrap),) = said
-        found = re.fullmatch(rf"\nThe subject printed {len(text)} bytes{kept} in (\S+)", words)
+        found = re.fullmatch(rf"\nWhat the subject printed \({len(text)} bytes{kept}\) is in (\S+)", words)
         assert found
         assert wrap is True
         assert Path(found[1]).read_text() == text[:10]
@@ -359,7 +359,7 @@ def test_what_a_subject_prints_is_kept_up_to_a_limit(monkeypatch: pytest.MonkeyP
 def test_a_log_is_told_of_where_a_command_ends_early(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(IsADirectoryError), running.running_code() as log:
         os.write(os.open(log.file, os.O_WRONLY | os.O_APPEND), b"lost?\n") and Path("/").read_text()
-    assert f"The subject printed 6 bytes in {log._name}" in " ".join(capfd.readouterr().err.split())
+    assert f"What the subject printed (6 bytes) is in {log._name}" in " ".join(capfd.readouterr().err.split())
     Path(str(log._name)).unlink()
 
 

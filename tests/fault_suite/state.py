@@ -219,7 +219,7 @@ STATE = (
 
 
 def printing(name: str, body: str, *codes: int, **more: Any) -> Fault:
-    return Fault("prints", name, body, codes or (PASSES,), **{"words": "The subject printed", **more})
+    return Fault("prints", name, body, codes or (PASSES,), **{"words": "What the subject printed", **more})
 
 
 _GITHUB = (("GITHUB_ACTIONS", "true"),)

@@ -105,7 +105,7 @@ def test_what_a_subject_sets_reaches_no_report(capsys: pytest.CaptureFixture[str
     assert run(["check", "unruly:changes_all", *ROWS, "--json", str(tmp_path / "changed.json")]) == 0
     assert observed() == before
     assert run(["check", "unruly:fine", *ROWS, "--json", str(tmp_path / "plain.json")]) == 0
-    said = re.sub(r"\n\nThe subject printed .*", "", capsys.readouterr().out)  # what Python says of what was changed
+    said = re.sub(r"\n\nWhat the subject printed .*", "", capsys.readouterr().out)  # what Python says of the changes
     changed, plain = said.replace("changes_all", "fine").split("PASS")[1:]
     assert [line for line in changed.splitlines() if "cost" not in line] == [
         line for line in plain.splitlines() if "cost" not in line

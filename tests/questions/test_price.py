@@ -220,6 +220,33 @@ def test_the_first_size_must_run_and_one_that_ran_must_go_on(folder: Path) -> No
         inquiry.failed(0, SubjectError("no"))
 
 
+@pytest.mark.parametrize(("rows", "is_beyond"), [(400, False), (40, True)])
+def test_sizes_beyond_a_data_set_are_said_to_be_redraws(rows: int, is_beyond: bool) -> None:
+    """rho = 0.1 takes about 100 rows, of which one data set has enough."""
+
+    def first(sample: Any, r: np.random.Generator) -> float:
+        return float(sample[0]) if r.random() < 10 / len(sample) else 0.0
+
+    record = ask("price", first, np.arange(float(rows)), rho=0.1, pairs=4000)
+    (claim,) = answer_of(record).asked
+    assert claim.high is not None
+    assert (claim.high > rows) == is_beyond
+    assert record.size == rows, "which is asked first"
+    assert (f"from the {rows} of the data set" in record.reason) == is_beyond
+    assert ("redrawn" in {one.kind for one in record.findings if one.severity == "warning"}) == is_beyond
+
+
+def test_a_forecast_says_for_which_size_it_is() -> None:
+    def sign(sample: Any, r: Any) -> bool:
+        return bool(sample.mean() > 0.1)
+
+    assert " if 1,000 rows do; if not, up to 64 times" in inquiry_of(sign, "norm", "price").besides
+    assert " if 30 rows do" in inquiry_of(sign, np.arange(30.0), "price").besides
+    sizes = inquiry_of(sign, "norm", "curve", vary="size=10:1000:log3")
+    assert sizes.besides == " with 10 rows; more rows, up to 1,000, take longer"
+    assert inquiry_of(sign, "norm(scale={scale})", "curve", size=10, vary="scale=1,2").besides == ""
+
+
 def test_without_a_truth_one_claim_has_all_of_the_error(folder: Path) -> None:
     """The accuracy of `known` is not judged where its source's truth is not known: as if it had declared none."""
     two = inquiry_of(f"{folder}/known.py:known", None, "price")
@@ -249,7 +276,15 @@ def test_what_cannot_be_asked(folder: Path, options: dict[str, Any], complaint: 
 
 @pytest.mark.parametrize(
     ("low", "high", "text"),
-    [(7, 7, "7"), (None, 9, "1 to 9"), (99, 1200, "100 to 1,200"), (50, None, "above 50"), (None, None, "not found")],
+    [
+        (7, 7, "7"),
+        (6, 7, "7"),
+        (None, 1, "1"),
+        (None, 9, "1 to 9"),
+        (99, 1200, "100 to 1,200"),
+        (50, None, "above 50"),
+        (None, None, "not found"),
+    ],
 )
 def test_a_bracket_as_text(low: int | None, high: int | None, text: str) -> None:
     assert size_text(low, high) == text

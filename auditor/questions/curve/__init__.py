@@ -78,6 +78,11 @@ class CurveInquiry(CountsCells):
         values = f"{len(self.points)} values of {self.axis.name}"
         return f"{values}, {self.plan.budget:,} pairs in all, where they tell most"
 
+    @property
+    def besides(self) -> str:
+        least, most = (end(one.cell.size for one in self.points) for end in (min, max))
+        return f" with {least:,} rows; more rows, up to {most:,}, take longer" if least < most else ""
+
     def steps(self) -> Iterator[Sequence[Work]]:
         """Give each value some pairs at first, then a block to whichever tells most; at last confirm the worst."""
         reserved = self.plan.budget // _CONFIRMING if self.worst else 0

@@ -16,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from auditor.errors import AuditorError, BadValue, UsageError, check_count
+from auditor.flow.fitness import is_redrawn
 from auditor.flow.plan import (
     DEFAULT_TARGET,
     MAX_PAIRS,
@@ -33,7 +34,8 @@ from auditor.questions.counted import Counted, CountsCells, with_own_seed
 from auditor.questions.one_pair import show_pair
 from auditor.questions.price.answer import CLAIMED, PriceAnswer, PricedClaim, not_found, price_parts, size_text
 from auditor.request import RHO, SURE, Options, Request, option
-from auditor.statistics.bracket import MOST_PROBES, Bracket, least_allowed
+from auditor.sources.datasets import Dataset
+from auditor.statistics.bracket import FARTHEST, MOST_PROBES, Bracket, least_allowed
 from auditor.statistics.gate import Gate
 from auditor.statistics.outward import exact, sure
 from auditor.subjects.subject import Subject
@@ -148,6 +150,11 @@ class PriceInquiry(CountsCells):
         rho = exact(self.plan.target or 0.0)
         return f"how many rows does rho at most {rho} take? At most {self.plan.budget:,} pairs in all"
 
+    @property
+    def besides(self) -> str:
+        size = f"{self.cells[0].size:,}"
+        return f" if {size} rows do; if not, up to {FARTHEST} times as many are tried, which take longer"
+
     def _open(self, size: int) -> int:
         """Return the place of a size's cell, which it has from the first time on that it is asked."""
         if size not in self.places:
@@ -236,7 +243,16 @@ class PriceInquiry(CountsCells):
             words = not_found(missing or found[-1], run, self.plan.budget) if found else "no size was tried"
             return Verdict("inconclusive", words, "budget", alpha)
         sizes = (f"{CLAIMED[one.claim]} {exact(one.limit)} takes {size_text(one.low, one.high)} rows" for one in found)
-        return Verdict("pass", f"{'; '.join(sizes)} ({sure(self.plan.confidence)})", "mismatches", alpha)
+        words = f"{'; '.join(sizes)}{self._drawn_from(found)} ({sure(self.plan.confidence)})"
+        return Verdict("pass", words, "mismatches", alpha)
+
+    def _drawn_from(self, found: Sequence[PricedClaim]) -> str:
+        """Say how few rows there are to draw from, where an answer is beyond them."""
+        bench = self.counted[0].bench
+        most = max((one.high or 0 for one in found), default=0)
+        if bench is None or not is_redrawn(replace(bench, size=most)):
+            return ""
+        return f", drawn with replacement from the {bench.source.default_size:,} of the data set"
 
     def _priced(self) -> list[PricedClaim]:
         """Return the bracket of each claim that was begun, in rows: a subject that is scaled draws about as many as
@@ -334,7 +350,8 @@ class Price(Question):
         limits = {"reproducible": limit} | ({"accurate": delta} if delta else {})
         plan, claims = make_claims(limits, options.pairs, options.confidence)
         declared = subject.declares("size")
-        start, is_scaled = declared or _SOMEWHERE, "sample_scale" in subject.settings and declared is not None
+        is_scaled = "sample_scale" in subject.settings and declared is not None
+        start = _first_size(request, subject) if declared is None else declared
         bounds = {name: size for name in subject.declared.bounds if (size := _least(subject, name, limit))}
         return PriceInquiry(
             request, subject, start, is_scaled, limits, options.pairs, options.most, bounds, plan, claims
@@ -344,6 +361,12 @@ class Price(Question):
         return f"PRICE  {record.subject}  of rho at most {exact(record.target or 0.0)}"
 
     parts = staticmethod(price_parts)
+
+
+def _first_size(request: Request, subject: Subject) -> int:
+    """Return the size that is asked first where none is declared: at most the rows of a data set."""
+    source = make_cell(request.question, subject, request.source, request.options, size=_SOMEWHERE).source
+    return min(_SOMEWHERE, source.default_size) if isinstance(source, Dataset) else _SOMEWHERE
 
 
 def _least(subject: Subject, name: str, limit: float) -> int | None:

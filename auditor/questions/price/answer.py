@@ -39,11 +39,13 @@ def answer_of(record: Record) -> PriceAnswer:
 
 def price_parts(record: Record) -> Iterator[Part]:
     answer = answer_of(record)
-    rows = [
-        (what, size_text(low, high), f"{high / answer.plain:.3g}" if high and answer.plain else "")
-        for what, low, high in rows_of(answer, record.theorem)
-    ]
-    yield Table(("", "rows", "x plain"), rows)
+    rows = [(what, size_text(low, high)) for what, low, high in rows_of(answer, record.theorem)]
+    head: tuple[str, ...] = ("", "rows")
+    if (plain := answer.plain) is not None:
+        times = [f"{high / plain:.3g}" if high else "" for _, _, high in rows_of(answer, record.theorem)]
+        head, rows = (*head, "x plain"), [(*row, one) for row, one in zip(rows, times, strict=True)]
+    if len(rows) > 1:  # else the first sentence has said it
+        yield Table(head, rows)
     if any(row.pairs for row in record.cells):
         yield _chart(record, answer)
     yield Words("\n".join(sentences(record, answer)), "dim")
@@ -64,11 +66,10 @@ def rows_of(answer: PriceAnswer, theorem: str | None) -> list[tuple[str, int | N
 
 def size_text(low: int | None, high: int | None) -> str:
     """Write one size, or the bracket that holds it."""
-    if low is not None and low == high:
-        return f"{high:,}"
     if high is None:
         return f"above {low:,}" if low is not None else "not found"
-    return f"{(low or 0) + 1:,} to {high:,}"
+    least = (low or 0) + 1
+    return f"{least:,} to {high:,}" if least < high else f"{high:,}"
 
 
 def _chart(record: Record, answer: PriceAnswer) -> Chart:
