@@ -46,6 +46,7 @@ class Version(msgspec.Struct, frozen=True, eq=False):
     inside: str | None  # the folder that its code must be in
     outside: str | None  # and one that nothing of it may be in
     whole_path: bool  # whether `path` is all of it: that of the same Python
+    names: Any = None  # of the columns of a sample, for a program
 
     def __call__(self, bench: Bench, index: int, fell: Mapping[int, str]) -> Trial:
         trial = _trial(index, self._both(bench, index, fell))
@@ -155,28 +156,22 @@ class VersionProcess:
 
 def _request(version: Version, bench: Bench) -> bytes:
     """Return what the other side has to know, by names where there are some: what has none is sent as it is."""
-    view = bench.view
-    points = make_probe(version.probe, bench.source, bench.keys) if view.needs_probe else None
-    numbers = probe_rows(version.probe, bench.source, bench.keys) if view.needs_probe else None
-    head = {
-        "numbers": numbers,  # of the probe's rows
-        "target": version.target,
-        "params": version.params,
-        "texts": version.texts,
-        "randomness": version.randomness,
-        "inside": version.inside,
-        "outside": version.outside,
-        "probe": points,
-        "size": bench.size,
-        "keys": bench.keys,
-        "names": names_in(bench.source),  # that a program's columns have
-        "counted": bench.counted,
-        "shares_private": bench.shares_private,
-        "within": bench.within,
-        "view": view.spec or view.chain[0].fn,
-    }
+    view, points, numbers = bench.view, None, None
+    if view.needs_probe:
+        points = make_probe(version.probe, bench.source, bench.keys)
+        numbers = probe_rows(version.probe, bench.source, bench.keys)
     try:
-        return request_bytes(load_version, (), head)
+        return request_bytes(
+            load_version,
+            (
+                replace(version, names=names_in(bench.source)),
+                bench.elsewhere(),
+                view.spec or view.chain[0].fn,
+                points,
+                numbers,
+            ),
+            {},
+        )
     except BaseException as error:  # what cannot be pickled says so in many ways
         if is_interrupt(error) or isinstance(error, AuditorError):
             raise

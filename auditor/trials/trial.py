@@ -117,6 +117,11 @@ class Bench(msgspec.Struct, frozen=True):
         parts = (self.subject, self.source, self.keys, self.view, self.unit, self.oracle, self.scorer)
         return (*map(id, parts), self.size, self.counted, self.shares_private, hash(self.within), self.watched)
 
+    def elsewhere(self) -> Bench:
+        """Return the bench for a process that has a subject of its own, is sent its samples, and only runs it."""
+        own = dict.fromkeys(("subject", "source", "publish", "prepare", "doubts", "oracle", "unit", "scorer"))
+        return replace(self, **own, judges=False, view=OUTPUT, bottoms=False)
+
     def trial(self, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
         """Run trial `index`. `fell` has those of its runs that are known to end their process."""
         return (self.unit or run_pair)(self, index, fell)

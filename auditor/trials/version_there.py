@@ -8,13 +8,13 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from auditor.errors import SubjectError
 from auditor.host.limits import stay_with_one_thread
@@ -22,9 +22,12 @@ from auditor.lookup import module_of
 from auditor.subjects.programs import program_in
 from auditor.subjects.subject import Subject, load_subject
 from auditor.subjects.views import make_view
-from auditor.trials.trial import Bench, PairKeys, elements_of
+from auditor.trials.trial import Bench, elements_of
 from auditor.trials.user_code import is_installed
-from auditor.values import Difference, Tolerance, describe, fingerprint, settle
+from auditor.values import Difference, describe, fingerprint, settle
+
+if TYPE_CHECKING:
+    from auditor.trials.other_version import Version
 
 
 class VersionRun(msgspec.Struct, frozen=True):
@@ -47,43 +50,23 @@ _loaded: list[_Loaded] = []
 
 
 def load_version(
-    *,
-    target: str,
-    params: Mapping[str, Any],
-    texts: Mapping[str, str],
-    randomness: str | None,
-    inside: str | None,
-    outside: str | None,
-    probe: Any,
-    numbers: tuple[int, ...] | None,
-    size: int,
-    keys: PairKeys,
-    names: Any,
-    counted: bool,
-    shares_private: bool,
-    within: Tolerance | None,
-    view: Any,
+    version: Version, bench: Bench, view: Any, points: Any, numbers: tuple[int, ...] | None
 ) -> dict[str, str]:
-    """Load the old code, and return the versions of what it has loaded."""
+    """Load the old code, and return the versions of what it has loaded.
+
+    `bench` is that of the new version, without what belongs to its own process. `points` are the rows that predictions
+    are compared on, and `numbers` where they stand in the data set.
+    """
     importlib.invalidate_caches()
-    subject = load_subject(target, params, texts=texts, randomness=randomness).with_names(names)
-    if inside and outside:
-        _check_place(subject, inside, outside)
-    if counted and not subject.takes_sample:
+    texts, randomness = version.texts, version.randomness
+    subject = load_subject(version.target, version.params, texts=texts, randomness=randomness).with_names(version.names)
+    if version.inside and version.outside:
+        _check_place(subject, version.inside, version.outside)
+    if bench.counted and not subject.takes_sample:
         raise SubjectError(f"{subject.name} takes rows, and the new version takes counts: use --sample rows")
     seen = make_view(view)
-    bench = Bench(
-        subject,
-        None,  # type: ignore[arg-type]  # samples come from the other side
-        size,
-        keys,
-        counted=counted,
-        judges=False,
-        view=seen if probe is None else seen.on_probe(probe, numbers),
-        shares_private=shares_private,
-        within=within,
-    )
-    _loaded[:] = [_Loaded(bench)]
+    seen = seen if points is None else seen.on_probe(points, numbers)
+    _loaded[:] = [_Loaded(replace(bench, subject=subject, view=seen))]
     return _versions()
 
 
@@ -103,7 +86,7 @@ def run_version(index: int, which: int, sample: Any, *, watched: bool) -> Versio
     elif before and before[0] == index:
         difference = bench.difference(before[1], settled)
         elements = elements_of(bench, before[1], settled, difference) if watched else None
-        return msgspec.structs.replace(found, difference=difference, elements=elements)
+        return replace(found, difference=difference, elements=elements)
     return found
 
 
