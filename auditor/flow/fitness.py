@@ -17,6 +17,7 @@ from auditor.flow.record import Finding
 from auditor.request import as_flag
 from auditor.sources.datasets import Dataset
 from auditor.sources.distribution import tails_cut
+from auditor.sources.source import Source
 from auditor.subjects.estimators import Fit, names_its_labels
 from auditor.trials.cell import Cell
 from auditor.trials.fresh_rows import AT_TIMES, DECLARED, UNLIKELY, freshness
@@ -197,7 +198,7 @@ def _about_source(cell: Cell, bench: Bench, plan: Plan) -> Iterator[Finding]:
 
 def redrawn(benches: Iterable[Bench]) -> Iterator[Finding]:
     """Warn of samples that have more rows than the data set that they are drawn from."""
-    larger = {(one.source.default_size, one.size) for one in benches if is_redrawn(one)}
+    larger = {(rows, one.size) for one in benches if (rows := redrawn_from(one.source, one.size)) is not None}
     if larger:
         rows, size = max(larger)
         yield Finding(
@@ -208,9 +209,9 @@ def redrawn(benches: Iterable[Bench]) -> Iterator[Finding]:
         )
 
 
-def is_redrawn(bench: Bench) -> bool:
-    """True if samples have more rows than the data set that they are drawn from."""
-    return isinstance(bench.source, Dataset) and bench.size > bench.source.default_size
+def redrawn_from(source: Source, size: int) -> int | None:
+    """Return the rows of a data set that has too few for samples of this size; None for any other source."""
+    return source.default_size if isinstance(source, Dataset) and size > source.default_size else None
 
 
 def _series_words(resample: str, why: str) -> str:

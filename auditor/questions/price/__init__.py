@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from auditor.errors import AuditorError, BadValue, UsageError, check_count
-from auditor.flow.fitness import is_redrawn
+from auditor.flow.fitness import redrawn_from
 from auditor.flow.plan import (
     DEFAULT_TARGET,
     MAX_PAIRS,
@@ -250,9 +250,8 @@ class PriceInquiry(CountsCells):
         """Say how few rows there are to draw from, where an answer is beyond them."""
         bench = self.counted[0].bench
         most = max((one.high or 0 for one in found), default=0)
-        if bench is None or not is_redrawn(replace(bench, size=most)):
-            return ""
-        return f", drawn with replacement from the {bench.source.default_size:,} of the data set"
+        rows = redrawn_from(bench.source, most) if bench else None
+        return "" if rows is None else f", drawn with replacement from the {rows:,} of the data set"
 
     def _priced(self) -> list[PricedClaim]:
         """Return the bracket of each claim that was begun, in rows: a subject that is scaled draws about as many as

@@ -39,13 +39,13 @@ def answer_of(record: Record) -> PriceAnswer:
 
 def price_parts(record: Record) -> Iterator[Part]:
     answer = answer_of(record)
-    rows = [(what, size_text(low, high)) for what, low, high in rows_of(answer, record.theorem)]
-    head: tuple[str, ...] = ("", "rows")
-    if (plain := answer.plain) is not None:
-        times = [f"{high / plain:.3g}" if high else "" for _, _, high in rows_of(answer, record.theorem)]
-        head, rows = (*head, "x plain"), [(*row, one) for row, one in zip(rows, times, strict=True)]
+    rows = [
+        (what, size_text(low, high), f"{high / answer.plain:.3g}" if high and answer.plain else "")
+        for what, low, high in rows_of(answer, record.theorem)
+    ]
     if len(rows) > 1:  # else the first sentence has said it
-        yield Table(head, rows)
+        columns = 2 if answer.plain is None else 3
+        yield Table(("", "rows", "x plain")[:columns], [row[:columns] for row in rows])
     if any(row.pairs for row in record.cells):
         yield _chart(record, answer)
     yield Words("\n".join(sentences(record, answer)), "dim")
