@@ -202,7 +202,8 @@ def ask(question: str, subject: Learner, source: object = None, **keywords: Unpa
       change (default: churn for predictions, else rho).
     - `loss`: Measure what a repair loses by module:fn, which is called fn(output, rows) and returns a loss in [0, 1]
       for each row (default: no loss is measured).
-    - `with_`: Audit this repair alone, e.g. "rounded(width=0.2)" (default: the repairs that fit the output).
+    - `with_`: Audit this repair alone, e.g. "rounded(width=0.2)"; or find the settings of a wrapper, e.g. chosen
+      (default: the repairs that fit the output).
     - `rho`: as in `audit`.
 
     `reuse`: Does reusing one sample move an adaptive analyst's transcripts by at most (M - 1) rho? Runs their code.

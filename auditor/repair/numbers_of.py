@@ -26,7 +26,8 @@ from auditor.values import Step, base_value, describe, mapped, path_text
 Reals = npt.NDArray[np.float64]
 Found = dict[str, tuple[Any, Any, Any]]  # by path: numbers, their widths, and which elements have one
 
-_CURE = "return floats, arrays of them, or lists, tuples, dicts and dataclasses of these"
+_CURE = "return numbers, arrays of them, or lists, tuples, dicts and dataclasses of these"
+_EXACT = 2.0**53  # whole numbers up to which floats have them all
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -34,8 +35,9 @@ class Hole:
     """Where a number was; what is left of two outputs is the same only if they have the same holes."""
 
     path: str
-    has_width: Any = None  # of an array, which of its elements; None for a float
+    has_width: Any = None  # of an array, which of its elements; None for a single number
     kept: Any = None  # the others, as they were
+    whole: bool = False  # it held a whole number, and is to hold one again
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -46,14 +48,18 @@ class Apart:
     sizes: dict[str, int]
     numbers: Reals
     widths: Reals
+    whole: npt.NDArray[np.bool_]  # which of the numbers are whole, and stay so
 
 
 class Widths:
-    """A width for every number, or one for each of some paths."""
+    """A width for every number, or one for each of some paths.
 
-    def __init__(self, width: Any) -> None:
+    One width is for the floats of an output, and for its whole numbers if it has no floats, or if `whole` says so.
+    """
+
+    def __init__(self, width: Any, *, whole: bool = False) -> None:
         given = width if isinstance(width, Mapping) else {"output": width}
-        self.is_one = not isinstance(width, Mapping)
+        self.is_one, self.whole = not isinstance(width, Mapping), whole
         if not given:
             raise BadValue("width", width, "must name at least one path, e.g. {'coef': 0.1}")
         checked = {path: positive("width", value, "that of a cell", 0.1) for path, value in given.items()}
@@ -101,29 +107,43 @@ def _meet(known: str, path: str) -> bool:
 
 def take_apart(output: Any, widths: Widths) -> Apart:
     """Return the numbers that have a width, in memory of ours, and what is left of the output without them."""
+    if is_tangled(output):
+        raise NotComparable("the output reaches the same parts in too many ways: return each number in one place alone")
+    rest, found = _taken_out(output, widths, whole=widths.whole or not widths.is_one)
+    if widths.is_one and not found:
+        rest, found = _taken_out(output, widths, whole=True)
+    _check_found(output, widths, found)
+    paths = sorted(found)
+    x, width = (np.concatenate([found[path][side] for path in paths]).astype(float) for side in (0, 1))
+    whole = np.concatenate([np.full(len(found[path][0]), not _is_float(found[path][0])) for path in paths])
+    _check_cells(found, x, width)
+    return Apart(rest, {path: len(found[path][0]) for path in paths}, x, width, whole)
+
+
+def _taken_out(output: Any, widths: Widths, *, whole: bool) -> tuple[Any, Found]:
+    """Return the output with holes in place of its numbers, and these; whole ones stay unless `whole` is True."""
     found: Found = {}
 
     def look(path: str, leaf: Any) -> Any:
         leaf = _plain_array(leaf)
-        if not _is_number(leaf) or (widths.is_one and not _is_float(leaf)):
+        if not _is_number(leaf) or (widths.is_one and not _is_float(leaf) and not (whole and _is_whole(leaf))):
             return leaf
         is_array = isinstance(leaf, np.ndarray)
         width: Any = widths.over(path, leaf.shape) if is_array else widths.at(path)
         has_width = ~np.isnan(width)
         if not has_width.any():
             return leaf
-        _check_float(path, leaf)
-        found[path] = (leaf[has_width], width[has_width], has_width) if is_array else ((leaf,), (width,), has_width)
-        return Hole(path, has_width, np.where(has_width, 0.0, leaf)) if is_array else Hole(path)
+        _check_can_be_rounded(path, leaf, width)
+        kind = np.asarray(leaf).dtype
+        found[path] = (
+            (leaf[has_width], width[has_width], has_width)
+            if is_array
+            else (np.array([leaf], kind), (width,), has_width)
+        )
+        kept = np.where(has_width, np.zeros((), kind), leaf) if is_array else None
+        return Hole(path, has_width if is_array else None, kept, not _is_float(leaf))
 
-    if is_tangled(output):
-        raise NotComparable("the output reaches the same parts in too many ways: return each number in one place alone")
-    rest = _mapped(output, look, widths)
-    _check_found(output, widths, found)
-    paths = sorted(found)
-    x, width = (np.concatenate([found[path][side] for path in paths]).astype(float) for side in (0, 1))
-    _check_cells(found, x, width)
-    return Apart(rest, {path: len(found[path][0]) for path in paths}, x, width)
+    return _mapped(output, look, widths), found
 
 
 def put_back(apart: Apart, numbers: Reals) -> Any:
@@ -135,7 +155,7 @@ def put_back(apart: Apart, numbers: Reals) -> Any:
             return leaf
         own = numbers[ends[leaf.path] - apart.sizes[leaf.path] : ends[leaf.path]]
         if leaf.has_width is None:
-            return float(own[0])
+            return int(own[0]) if leaf.whole else float(own[0])
         found = leaf.kept.copy()
         found[leaf.has_width] = own
         return found
@@ -184,12 +204,29 @@ def _is_float(leaf: Any) -> bool:
     return isinstance(leaf, (float, np.floating)) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f")
 
 
-def _check_float(path: str, leaf: Any) -> None:
-    if not _is_float(leaf):
+def _is_whole(leaf: Any) -> bool:
+    if isinstance(leaf, np.ndarray):
+        return leaf.dtype.kind in "iu"
+    return isinstance(leaf, (int, np.integer)) and not isinstance(leaf, bool)
+
+
+def _check_can_be_rounded(path: str, leaf: Any, width: Any) -> None:
+    """SubjectError for what is neither floats nor whole numbers with whole widths."""
+    if _is_float(leaf):
+        return
+    if not _is_whole(leaf):
         raise SubjectError(
-            f"{path} is {describe(leaf, 60)}, and a grid rounds floats: leave its width out, as whole numbers and "
-            "decisions stay what they are, or return a float there"
+            f"{path} is {describe(leaf, 60)}, and a grid rounds numbers: leave its width out, as decisions stay what "
+            "they are, or return a number there"
         )
+    if np.any(np.mod(width, 1)[~np.isnan(width)]):
+        given = np.ravel(width)[~np.isnan(np.ravel(width))][0]
+        raise SubjectError(
+            f"{path} is {describe(leaf, 60)}, and whole numbers stay whole on a grid of whole width: {given:g} is "
+            f"none, use e.g. {max(2, math.ceil(given))}, or return a float there"
+        )
+    if np.any(np.abs(np.asarray(leaf, dtype=float)) > _EXACT):
+        raise SubjectError(f"{path} is {describe(leaf, 60)}, and a grid holds whole numbers up to 2^53: return a float")
 
 
 def _check_cells(found: Found, x: Reals, width: Reals) -> None:
@@ -208,7 +245,7 @@ def _check_found(output: Any, widths: Widths, numbers: Mapping[str, Any]) -> Non
     if widths.is_one and numbers:
         return
     if widths.is_one:
-        raise SubjectError(f"the output, {describe(output, 60)}, has no floats that a grid could round: {_CURE}")
+        raise SubjectError(f"the output, {describe(output, 60)}, has no numbers that a grid could round: {_CURE}")
     met = {widths.names[known] for known in widths.paths for path in numbers if _meet(known, path)}
     missing = [path for path in dict.fromkeys(widths.names.values()) if path not in met]
     if missing:

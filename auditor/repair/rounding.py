@@ -12,7 +12,7 @@ import numpy as np
 from auditor.errors import BadValue, SubjectError, UsageError, check_count, suggestion
 from auditor.randomness import Randomness
 from auditor.repair.mechanisms.foam import RATE, centred_foams, foam_mismatch
-from auditor.repair.mechanisms.grid import APART, grid_mismatch, has_cells, on_grid, parted
+from auditor.repair.mechanisms.grid import APART, grid_mismatch, has_cells, on_grid, on_whole_grid, parted
 from auditor.repair.mechanisms.gumbel import uniforms
 from auditor.repair.numbers_of import Apart, Reals, Widths, put_back, take_apart
 from auditor.repair.seam import Repaired, positive
@@ -41,8 +41,9 @@ def rounded(learner: Any, width: Any, *, tiling: str = "boxes") -> Rounded | Rou
     deviation (`mechanisms.grid`).
     Price: a number moves by at most half its width; by foams all of d together by at most sqrt(d)/2 widths.
 
-    `width` is a number, or maps paths to numbers: {"coef": 0.1, "output[0]": 2.0}. What has no width stays as it is,
-    and so do whole numbers. For an estimator, name the fitted attributes that it predicts with: {"coef_": 0.1}. The
+    `width` is a number, or maps paths to numbers: {"coef": 0.1, "output[0]": 2.0}. What has no width stays as it is.
+    Whole numbers stay whole, on a grid of whole width: where their path has a width, or where an output without floats
+    has one for all. For an estimator, name the fitted attributes that it predicts with: {"coef_": 0.1}. The
     output is then a copy of it with these rounded, and the formula an upper bound for its predictions.
     One number as the width of a regressor rounds its predictions, all with one offset: those of a point then differ
     with probability min(1, |c - c'| / w) exactly, which is about churn, and not about rho.
@@ -75,6 +76,8 @@ class Rounded(Repaired):
         return take_apart(output, self.widths)
 
     def finish(self, core: Apart, r: Randomness) -> Any:
+        if self.tiling == "foams" and core.whole.any():
+            raise SubjectError("foams round floats, and the output has whole numbers with a width: use boxes for them")
         return put_back(core, _foamed(core, r) if self.tiling == "foams" else _boxed(core, r))
 
     def mismatch(self, first: Apart, second: Apart) -> float:
@@ -152,7 +155,11 @@ def _boxed(core: Apart, r: Randomness) -> Reals:
         alone = dict(zip(single, offsets, strict=True))
         own = [alone[path] if path in alone else r.child("offsets", path).random(n) for path, n in core.sizes.items()]
         offsets = np.hstack(own)
-    return on_grid(core.numbers, offsets, core.widths)
+    found = on_grid(core.numbers, offsets, core.widths)
+    if core.whole.any():
+        x, u, w = (side[core.whole] for side in (core.numbers, np.asarray(offsets), core.widths))
+        found[core.whole] = on_whole_grid(x, u, w)
+    return found
 
 
 def _foamed(core: Apart, r: Randomness) -> Reals:

@@ -14,10 +14,13 @@ import math
 from numbers import Real
 from typing import Any, Protocol
 
+import numpy as np
+
 from auditor.errors import BadValue, UsageError
 from auditor.lookup import short_name
 from auditor.randomness import Randomness, as_randomness, key_of
 from auditor.repair.mechanisms.gumbel import as_real
+from auditor.sources.frames import length, library_of, taken
 from auditor.sources.sample import Sample, copied
 from auditor.statistics.outward import exact
 from auditor.subjects.estimators import Fit
@@ -139,12 +142,16 @@ def _signature(learner: Subject) -> inspect.Signature:
 
 def pieces(sample: Any, count: int, *, learner: Subject) -> list[Any]:
     """Return disjoint pieces of equal size, in the form that the learner takes; rows that do not fill one are left."""
-    rows = Sample.of(sample)
-    each = rows.size // count
+    rows = sample if isinstance(sample, (Sample, tuple, list)) or library_of(sample) else np.asarray(sample)
+    size = rows.size if isinstance(rows, Sample) else length(rows)
+    each = size // count
     if each < 1:
-        raise UsageError(f"chunks={count} of {rows.size:,} rows are empty: use fewer chunks, or a larger --size")
-    taken = [rows.take(each) for _ in range(count)]
-    return taken if learner.takes_sample else [piece.rows() for piece in taken]
+        raise UsageError(f"chunks={count} of {size:,} rows are empty: use fewer chunks, or a larger --size")
+    if isinstance(rows, Sample) or learner.takes_sample:
+        rows = Sample.of(rows)
+        parts = [rows.take(each) for _ in range(count)]
+        return parts if learner.takes_sample else [part.rows() for part in parts]
+    return [taken(rows, np.arange(start, start + each)) for start in range(0, each * count, each)]
 
 
 def single(number: Any) -> Any:

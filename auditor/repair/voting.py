@@ -41,6 +41,7 @@ from auditor.errors import BadValue, SubjectError, UsageError, check_count
 from auditor.randomness import Randomness
 from auditor.repair.mechanisms.gumbel import gumbels, law_mismatch
 from auditor.repair.seam import Repaired, pieces
+from auditor.sources.frames import length, taken
 from auditor.sources.sample import Sample
 from auditor.subjects.views.places import unmasked
 from auditor.values import describe, fingerprint
@@ -94,10 +95,10 @@ class voted(Repaired):
     def core(self, sample: Any, r: Randomness, **params: Any) -> list[Any]:
         """Return the fits: models, or arrays of labels."""
         if self.bags:
-            rows = Sample.of(sample).rows()
-            count = len(rows[0]) if isinstance(rows, tuple) else len(rows)
+            rows = sample.rows() if isinstance(sample, Sample) else sample
+            count = length(rows)
             picks = [r.child("bag", i).integers(count, size=count) for i in range(self.chunks)]
-            parts = [tuple(part[pick] for part in rows) if isinstance(rows, tuple) else rows[pick] for pick in picks]
+            parts = [taken(rows, pick) for pick in picks]
         else:
             parts = pieces(sample, self.chunks, learner=self.learner)
         return [self.run_one(part, r.child("chunk", i), **params) for i, part in enumerate(parts)]

@@ -73,6 +73,18 @@ def take(data: Any, chosen: Any) -> Any:
     return data.tocsr()[chosen] if library == "scipy" else data[chosen]
 
 
+def length(sample: Any) -> int:
+    """Return how many rows a sample has: a table, an array, a list, or (X, y)."""
+    return rows_in(sample[0] if isinstance(sample, tuple) else sample)
+
+
+def taken(sample: Any, places: Any) -> Any:
+    """Return the rows of a sample at these places; of (X, y) those of both."""
+    if isinstance(sample, tuple):
+        return tuple(taken(part, places) for part in sample)
+    return take(sample, places)
+
+
 def own(data: Any) -> Any:
     """Return a table that nothing done to another changes; anything else as it is."""
     library = library_of(data)

@@ -109,9 +109,9 @@ def test_several_numbers_share_the_target() -> None:
     assert widths_of(traits([[0.1, 10.0]] * 8, numbers=2), 0.1) == pytest.approx((4.0, 400.0))
 
 
-def test_one_gap_may_stand_for_many_numbers() -> None:
-    """d / (1 - 0.95^(1 / 100)) is 1950.1 d, and 2000 d with two digits."""
-    assert widths_of(traits([[0.1]] * 8, numbers=100), 0.1) == pytest.approx((200.0,))
+def test_a_gap_may_be_that_of_several_numbers_which_then_share_a_width() -> None:
+    """1 - (1 - d / w) (1 - 3 d / w) = 0.05 at w = 79.2 d."""
+    assert widths_of(traits([[0.1, 0.3]] * 8, numbers=100), 0.1) == (8.0, 8.0)
 
 
 def test_there_is_no_width_where_more_than_numbers_differs() -> None:
@@ -206,13 +206,12 @@ def test_a_missing_number_is_a_hole_and_counts_as_0() -> None:
 # Trials.
 
 
-@pytest.mark.parametrize(("numbers", "listed"), [(64, 64), (65, 1)])
-def test_more_than_64_numbers_share_one_width(numbers: int, listed: int) -> None:
-    """The largest gap stands for all of them."""
+@pytest.mark.parametrize(("numbers", "values"), [(64, 64), (65, 1)])
+def test_gaps_of_more_than_64_numbers_are_added_up_in_groups(numbers: int, values: int) -> None:
     trial = units.look(bench_of(lambda sample, r: sample, "norm", size=numbers), 0, {})
     payload: Any = trial.payload
-    assert (payload["numbers"], len(payload["gaps"]), len(payload["values"])) == (numbers, listed, listed)
-    assert max(payload["gaps"]) == payload["farthest"]
+    assert (payload["numbers"], len(payload["gaps"]), len(payload["values"])) == (numbers, 64, values)
+    assert max(payload["gaps"]) >= payload["farthest"]
 
 
 @pytest.mark.parametrize(("place", "is_found"), [(63, True), (64, False)])

@@ -30,8 +30,9 @@ from auditor.questions.repair.answer import RepairCost, answer_of
 from auditor.questions.repair.frontier import MeasuredSetting, candidates
 from auditor.questions.repair.inquiry import RepairInquiry
 from auditor.questions.repair.paste import code_of
-from auditor.questions.repair.settings import FAMILIES, Rounding, Setting, read_setting, two_digits
+from auditor.questions.repair.settings import FAMILIES, Choosing, Rounding, Setting, read_setting
 from auditor.questions.repair.units import FrontierUnit, SettingTried, kind_of, look
+from auditor.repair.mechanisms.widths import two_digits
 from auditor.repair.rounding import Rounded
 from auditor.report.pictures.svg import picture
 from auditor.report.terminal import MORE, as_text
@@ -73,6 +74,18 @@ def is_above(sample, r):
 
 def anything(sample, r):
     return sample.tobytes()
+
+def counted(sample, r):
+    return {"above": 10_000 + int((sample > 0).sum()), "rows": len(sample)}
+
+def share(sample, r):
+    return float((sample > 1).mean())
+
+def scored(sample, r):
+    return {name: gain + float(part.mean()) for name, gain, part in zip("abc", (0.0, 0.5, 1.0), sample.reshape(3, -1))}
+
+def tied(sample, r):
+    return {name: float(part.mean()) for name, part in zip("abc", sample.reshape(3, -1))}
 
 def odd(sample, r):
     if sample[0] > 1.5:
@@ -360,7 +373,11 @@ def test_the_subjects_oracle_judges_outputs_of_its_own_kind(folder: Path) -> Non
         ({"with_": "sum(width=1)"}, "--with"),
         ({"with_": "rounded(width="}, "--with"),
         ({"with_": "os.system('x')"}, "--with"),
-        ({"with_": "rounded(wide=1)"}, "--with rounded"),
+        (
+            {"with_": "rounded(wide=1)"},
+            r"rounded has no argument wide \(did you mean width\?\); it takes width, tiling",
+        ),
+        ({"with_": "thresholded"}, r'thresholded needs low and high: write e.g. --with "thresholded\(low=0.0, high='),
         ({"with_": "rounded(width=-1)"}, r"^--with rounded\(width=-1\): width=-1 must be a number above 0"),
     ],
 )
@@ -422,6 +439,61 @@ def test_paths_share_a_width_where_they_are_many_or_their_scales_alike(paths: in
     assert isinstance(first.arguments["width"], float) is one
 
 
+@pytest.mark.parametrize(
+    ("name", "options", "verdict", "words"),
+    [
+        ("counted", {}, "pass", r"^rounded\(width=\{.*'above'.*: \d+\}\) repairs it"),
+        (
+            "share",
+            {"rho": 0.05, "size": 60},
+            "fail",
+            "Others are not offered: a shared grid would have to be .* wider than the numbers the",
+        ),
+        ("scored", {"with_": "chosen"}, "pass", r"^chosen\(strength=[\d.]+\) repairs it"),
+        ("scored", {"with_": "chosen(top=2)"}, "pass", r"^chosen\(strength=[\d.]+, top=2\) repairs it"),
+        ("tied", {"with_": "chosen", "rho": 0.02}, "fail", "the choice would be nearly random"),
+        ("mean", {"with_": "chosen"}, "fail", r"chosen does not fit outputs such as .* scores by name, such as \{'a'"),
+    ],
+)
+def test_a_mend_that_is_no_use_is_not_offered_and_one_that_is_may_be_of_whole_numbers_or_scores(
+    name: str, options: dict[str, Any], verdict: str, words: str, folder: Path
+) -> None:
+    found = repaired(name, **{"size": 150, "rho": 0.2, "confidence": 0.999, **options})
+    assert (found.verdict, bool(re.search(words, found.reason))) == (verdict, True), found.reason
+    assert found.case is None or found.asked.get("with") == options.get("with_")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "fits"),
+    [
+        (45, 52, True),
+        (3, 5, False),  # the places of candidates, say
+        ([45, 30], [40, 33], True),
+        (np.array([11, 11, 11, 12]), np.array([11, 12, 11, 12]), False),  # labels
+        ({"n": 45, "mean": 0.1}, {"n": 52, "mean": 0.2}, True),
+        ({"label": 1, "mean": 0.1}, {"label": 2, "mean": 0.2}, False),
+        (True, False, False),
+    ],
+)
+def test_whole_numbers_are_rounded_where_they_count_and_do_not_name(first: Any, second: Any, fits: bool) -> None:
+    found = Rounding().look(first, second, vars)
+    assert bool(found and found["alike"] and found["whole"]) is fits
+    if found and fits:
+        assert all(type(one) is int for one in _leaves(Rounding().settings([found], 0.1, 9, "rho")[0], found["whole"]))
+
+
+def _leaves(setting: Setting, whole: list[str]) -> list[Any]:
+    width = setting.arguments["width"]
+    return [width[path] for path in width if f"output{path}" in whole] if isinstance(width, dict) else [width]
+
+
+def test_scores_of_equal_candidates_are_no_worse_than_a_random_choice() -> None:
+    """Behind by 0 and 1, exp(-1) of the weight loses 1: 0.269, more than 0.9 * 0.5 only for smaller strengths."""
+    seen = [{"spread": 1.0, "count": 2, "top": 1, "behind": [0.0, 1.0]}]
+    useless = {one.arguments["strength"]: bool(one.useless) for one in Choosing().settings(seen, 0.5, 9, "rho")}
+    assert {strength for strength, is_so in useless.items() if is_so} == {s for s in useless if s < math.log(11 / 9)}
+
+
 def test_numbers_without_a_cell_of_width_one_are_not_offered_a_grid() -> None:
     from sklearn.linear_model import Ridge
     from sklearn.preprocessing import StandardScaler
@@ -464,7 +536,15 @@ def test_predictions_are_compared_point_by_point_unless_there_are_coefficients(f
 
 @pytest.mark.parametrize(
     ("output", "kind"),
-    [(True, "decision"), (np.False_, "decision"), ("a", "name"), ({"a": 1.0, "b": 2.0}, "scores"), ({"a": 1.0}, None)],
+    [
+        (True, "decision"),
+        (np.False_, "decision"),
+        ("a", "name"),
+        (2, "place"),
+        (45, None),
+        ({"a": 1.0, "b": 2.0}, "scores"),
+        ({"a": 1.0}, None),
+    ],
 )
 def test_what_could_be_had_for_less_is_known_by_its_kind(output: object, kind: str | None) -> None:
     assert kind_of(output) == kind
@@ -498,5 +578,6 @@ def test_searches_without_a_common_candidate_say_nothing_of_a_spread(monkeypatch
     monkeypatch.setattr(settings, "candidates_of", lambda one: SimpleNamespace(scores=one.scores))
     search = [SimpleNamespace(cv_results_={}, scores=scores) for scores in ({"a": 1.0}, {"b": 3.0}, {"a": 2.5})]
     see: Any = None
-    assert settings.Choosing().look(search[0], search[1], see) == {"spread": 0.0, "count": 1, "top": 1}
-    assert settings.Choosing().look(search[0], search[2], see) == {"spread": 0.0, "count": 1, "top": 1}
+    alone = {"spread": 0.0, "count": 1, "top": 1, "behind": [0.0]}
+    assert settings.Choosing().look(search[0], search[1], see) == alone
+    assert settings.Choosing().look(search[0], search[2], see) == alone

@@ -30,6 +30,7 @@ from auditor.randomness import as_randomness, from_key, key_of, root_key
 from auditor.repair import agreed, aligned, chosen, conformal, rounded, rounded_up, significant, thresholded, voted
 from auditor.repair.agreeing import leader
 from auditor.repair.seam import pieces
+from auditor.sources.frames import row_names
 from auditor.subjects.subject import load_subject
 from auditor.trials.user_code import code_of
 from auditor.values import same
@@ -285,7 +286,9 @@ SENTENCES: list[tuple[Callable[[], Any], str]] = [
     ],
     (lambda: rounded(mean, 1.0, tiling="foam"), r"tiling='foam' must be one of boxes, foams \(did you mean foams\?\)"),
     (lambda: rounded(PCA(), 0.5), "is an estimator, so name the fitted attributes that its predictions are"),
-    (lambda: rounded(itself, {"n": 0.5})({"n": 3}, 0), r"output\['n'\] is 3, and a grid rounds floats: leave its wi"),
+    (lambda: rounded(itself, {"n": 0.5})({"n": 3}, 0), r"output\['n'\] is 3, .* 0.5 is none, use e.g. 2"),
+    (lambda: rounded(itself, 2)(2**60, 0), r"a grid holds whole numbers up to 2\^53"),
+    (lambda: rounded(itself, 2, tiling="foams")([3, 4], 0), "foams round floats, and the output has whole numbers"),
     *[
         (lambda output=output: rounded(itself, 0.5)(output, 0), words)
         for output, words in [
@@ -293,9 +296,9 @@ SENTENCES: list[tuple[Callable[[], Any], str]] = [
             ({"a": 1.0, "b": np.array([[1.0, 2.0], [NAN, 0.0]])}, r"output\['b'\]\[1, 0\] is nan, and no cell"),
             (np.array([1.0, INF]), r"output\[1\] is inf, and no cell of a grid holds that"),
             (1e300, r"output is 1e\+300, and cells of width 0.5 are too fine for floats of that size: use a width of"),
-            (3, "the output, 3, has no floats that a grid could round: return floats, arrays of them"),
-            ("text", "the output, 'text', has no floats"),
-            (np.arange(3), "has no floats that a grid could round"),
+            (3, "output is 3, and whole numbers stay whole on a grid of whole width: 0.5 is none, use e.g. 2"),
+            ("text", "the output, 'text', has no numbers"),
+            (np.arange(3), "whole numbers stay whole on a grid of whole width"),
         ]
     ],
     *[
@@ -471,3 +474,37 @@ def test_a_setting_that_is_no_number_in_range_is_refused(make: Callable[[], Any]
 def test_a_width_may_be_any_real_number() -> None:
     for width in (np.float32(0.5), Fraction(1, 2), np.int64(1)):
         assert rounded_up(constant(0.25), width)(ROWS, 0) >= 0.25  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["list", "dicts", "pandas", "polars", "pyarrow", "columns", "matrix", "pair"])
+@pytest.mark.parametrize("bags", [False, True])
+def test_chunks_are_of_the_kind_of_the_sample_and_share_no_rows(kind: str, bags: bool) -> None:
+    import pandas
+    import polars
+    import pyarrow
+
+    numbers = np.arange(11)
+    sample: Any = {
+        "list": lambda: [f"text {one}" for one in numbers],
+        "dicts": lambda: [{"a": int(one)} for one in numbers],
+        "pandas": lambda: pandas.DataFrame({"a": numbers}),
+        "polars": lambda: polars.DataFrame({"a": numbers}),
+        "pyarrow": lambda: pyarrow.table({"a": numbers}),
+        "columns": lambda: {"a": numbers},
+        "matrix": lambda: numbers[:, None],
+        "pair": lambda: (pandas.DataFrame({"a": numbers}), numbers),
+    }[kind]()
+    given: list[Any] = []
+
+    def learner(part: Any, r: Any) -> int:
+        given.append(part)
+        return 0
+
+    assert (voted(learner, 3, bags=True) if bags else agreed(learner, 3))(sample, 0) == 0
+    assert {type(one) for one in given} == {type(sample)}
+    names = [row_names(one[0] if kind == "pair" else one) for one in given]
+    every = row_names(sample[0] if kind == "pair" else sample)
+    assert [len(one) for one in names] == [11 if bags else 3] * 3
+    assert {name for one in names for name in one} <= {*every}
+    if not bags:
+        assert len({name for one in names for name in one}) == 9

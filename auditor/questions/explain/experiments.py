@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from auditor.questions.explain import units
+from auditor.repair.mechanisms.widths import two_digits, width_at
 from auditor.sources.datasets import Dataset
 from auditor.subjects.programs import program_in
 from auditor.trials.causes.elsewhere import run_pair_elsewhere
@@ -121,22 +122,14 @@ def _gaps(looked: Looked) -> Any:
 def widths_of(looked: Looked, target: float) -> tuple[float, ...]:
     """Return widths of a grid on which half of the target is left, as far as the pairs that were looked at can tell.
 
-    A grid of width w with a uniform offset parts two numbers with probability min(1, |a - b| / w), and several numbers
-    with an offset each with 1 - prod_i (1 - min(1, |a_i - b_i| / w_i)). Empty where more than numbers differs. Widths
-    are rounded up to two digits, which is what a person would type.
+    Numbers of different scales have widths in proportion to how far apart each is on average. Empty where more than
+    numbers differs. Widths are rounded up to two digits.
     """
     apart = _gaps(looked)
     if apart is None:
         return ()
     scale = apart.mean(axis=0)
     scale = np.maximum(scale, 0.01 * scale.max())
-    numbers = max(payload["numbers"] for payload in looked)
-    spread = 1 if apart.shape[1] == numbers else numbers  # where one gap stands for many numbers
-    low, high = 0.0, 60.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        agreeing = np.prod(1 - np.minimum(1.0, apart / (scale * 2.0**middle)), axis=1) ** spread
-        low, high = (low, middle) if 1 - agreeing.mean() <= target / 2 else (middle, high)
-    widths = scale * 2.0**high
-    place = 10.0 ** (np.floor(np.log10(widths)) - 1)
-    return tuple(float(width) for width in np.ceil(widths / place - 1e-6) * place)
+    if any(payload["numbers"] != apart.shape[1] for payload in looked):  # where a gap is that of several numbers
+        scale = np.full_like(scale, scale.max())
+    return tuple(two_digits(float(width)) for width in scale * width_at(apart / scale, target / 2))

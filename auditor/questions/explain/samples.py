@@ -9,24 +9,13 @@ from typing import Any
 import numpy as np
 
 from auditor.randomness import Key, from_key
-from auditor.sources.frames import library_of, rows_in, take
+from auditor.sources.frames import length, library_of, taken
 from auditor.sources.sample import Sample
 
 
 def has_rows(sample: Any) -> bool:
     """True if the sample has rows that can be sorted and exchanged."""
     return not isinstance(sample, Sample) and hasattr(sample, "__len__") and length(sample) > 0
-
-
-def length(sample: Any) -> int:
-    return rows_in(sample[0] if isinstance(sample, tuple) else sample)
-
-
-def taken(sample: Any, places: Any) -> Any:
-    """Return the rows at these places; of (X, y) those of both."""
-    if isinstance(sample, tuple):
-        return tuple(taken(part, places) for part in sample)
-    return take(sample, places)
 
 
 def mixed(sample: Any, other: Any, places: Any) -> Any:

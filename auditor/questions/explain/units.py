@@ -31,10 +31,11 @@ from auditor.questions.explain.outputs import (
     renamed,
     unordered,
 )
-from auditor.questions.explain.samples import has_floats, has_rows, in_order, length, mixed, shuffled, taken, with_noise
+from auditor.questions.explain.samples import has_floats, has_rows, in_order, mixed, shuffled, with_noise
 from auditor.randomness import Key, Name, from_key
+from auditor.repair.mechanisms.widths import GAPS, grouped
 from auditor.sources.datasets import Dataset
-from auditor.sources.frames import kind_of
+from auditor.sources.frames import kind_of, length, taken
 from auditor.trials.causes import last_digits
 from auditor.trials.causes.elsewhere import (
     Compared,
@@ -54,7 +55,6 @@ from auditor.values import Difference, same
 LOOKS = 8  # pairs that are looked at before any is counted
 ALWAYS_NOISED = 8  # pairs on which noise is put even though their outputs agree
 TRACED = 8  # pairs whose draws are compared one by one
-_NUMBERS = 64  # an output with more numbers than this has one width for all of them
 _MORE = 1024  # numbers this many times as far apart as noise moves them still differ in last digits alone
 _PLACES = 64  # rows among which one is sought that differs between the two samples
 _NOISES = 2  # runs of each sample with noise
@@ -153,9 +153,9 @@ def look(bench: Bench, index: int, fell: Fell) -> Trial:
     shortened = None
     if between is not None:
         finite = np.where(np.isfinite(between), between, np.finfo(float).max)
-        shortened = [float(gap) for gap in (finite if len(finite) <= _NUMBERS else [np.max(finite)])]
+        shortened = [float(gap) for gap in np.minimum(grouped(finite), np.finfo(float).max)]
     sample, farthest = bench.draw(index, 0), _farthest(between)
-    numbers = one.numbers if len(one.numbers) <= _NUMBERS else one.numbers[:1]
+    numbers = one.numbers if len(one.numbers) <= GAPS else one.numbers[:1]
     return runs.trial(
         found,
         labels=has_labels(first) or has_labels(second),

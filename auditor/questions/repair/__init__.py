@@ -22,7 +22,7 @@ from auditor.questions.one_pair import show_pair
 from auditor.questions.pairs import target_of
 from auditor.questions.repair.answer import DECIDED, repair_parts, title_of
 from auditor.questions.repair.inquiry import RepairInquiry
-from auditor.questions.repair.settings import read_setting
+from auditor.questions.repair.settings import missing_arguments, read_setting
 from auditor.repair.choosing import last_step
 from auditor.request import RHO, SURE, Options, Request, option
 from auditor.subjects.estimators import Fit, is_classifier, predicts_numbers
@@ -62,7 +62,9 @@ class RepairOptions(Options, frozen=True, kw_only=True):
     with_: Annotated[
         str | None,
         option(
-            'Audit this repair alone, e.g. "rounded(width=0.2)" (default: the repairs that fit the output).', "WRAPPER"
+            'Audit this repair alone, e.g. "rounded(width=0.2)"; or find the settings of a wrapper, e.g. chosen '
+            "(default: the repairs that fit the output).",
+            "WRAPPER",
         ),
     ] = None
 
@@ -101,7 +103,8 @@ class Repair(Question):
         check_target(target)
         loss = None if options.loss is None else load_loss(options.loss, 0.05)
         given = None if options.with_ is None else read_setting(options.with_)
-        return RepairInquiry(request, cell, measure, float(target), options.pairs, loss, given)
+        only = given if given and missing_arguments(given) else None
+        return RepairInquiry(request, cell, measure, float(target), options.pairs, loss, None if only else given, only)
 
     title = staticmethod(title_of)
     parts = staticmethod(repair_parts)

@@ -20,7 +20,7 @@ alpha at most, and any other by the frontier, which has the other three quarters
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -73,6 +73,7 @@ class RepairInquiry(InquiryBase):
     pairs: int | None  # of each audit at most, where the user says so
     loss: Loss | None
     given: Setting | None = None  # the only setting to audit
+    only: Setting | None = None  # a wrapper, with some of its arguments perhaps, whose settings alone are of interest
     plan: Plan = field(init=False)
     cells: list[Cell] = field(init=False)
     audits: dict[int, PairsInquiry] = field(init=False)  # by the number of the cell
@@ -82,6 +83,7 @@ class RepairInquiry(InquiryBase):
     looks: list[dict[str, Any]] = field(default_factory=list)  # what the pairs showed that were looked at
     measured: list[MeasuredSetting] = field(default_factory=list)
     why_not: str | None = None  # why no wrapper fits
+    useless: str | None = None  # why settings that fit are not offered
     errors: dict[int, AuditorError] = field(default_factory=dict)
     finished: bool = False
     _on_frontier: list[MeasuredSetting] = field(default_factory=list)  # those that are being measured
@@ -113,7 +115,7 @@ class RepairInquiry(InquiryBase):
         yield from self._run_audit(0)
         if self.before is not None and self.before.outcome() != "pass":
             yield Work(self._open("looked at", look), range(LOOKED))
-            if any("out of step" in one for one in self.looks) and self._takes(SITES):
+            if not self.only and any("out of step" in one for one in self.looks) and self._takes(SITES):
                 yield from self.measure_settings([SITES])
             if not self._has_passed and (settings := self.offered()):
                 yield from self.measure_settings(settings)
@@ -124,20 +126,27 @@ class RepairInquiry(InquiryBase):
         """Return the settings of the first family that fits every output that was looked at. If there are none,
         `why_not` says why. Runs without an output say nothing about what fits the others."""
         fits = [one["fits"] for one in self.looks if "fits" in one]
-        fitting = [family for family in FAMILIES if fits and all(family.wrapper in one for one in fits)]
+        fitting = [family for family in FAMILIES if fits and all(self._fits(family.wrapper, one) for one in fits)]
         for family in fitting:
             level = AIM * self._margin(family.wrapper) * self.target
-            made = family.settings([one[family.wrapper] for one in fits], level, self.cell.size, self.measure)
-            if found := [one for one in made if self._takes(one)]:
+            fixed = self.only.arguments if self.only else {}
+            seen = [{**one[family.wrapper], **fixed} for one in fits]
+            made = family.settings(seen, level, self.cell.size, self.measure)
+            made = [replace(one, arguments={**one.arguments, **fixed}) for one in made]
+            self.useless = self.useless or next((one.useless for one in made if one.useless), None)
+            if found := [one for one in made if not one.useless and self._takes(one)]:
                 return found
         shown = next((one["shown"] for one in self.looks if "fits" in one), "nothing")
         if fitting:
             why = "it does not change the parts in which two of them differ"
             if fitting[-1].wrapper in ("voted", "agreed"):
                 why = f"{self.cell.size:,} rows are too few to be cut into chunks"
-            why = f"{fitting[-1].wrapper} fits outputs such as {shown}, but {why}"
+            why = f"{fitting[-1].wrapper} fits outputs such as {shown}, but {self.useless or why}"
         elif not fits:
             why = "in no pair that was looked at did both runs give an output"
+        elif self.only:
+            takes = ": it takes scores by name, such as {'a': 0.31, 'b': 0.27}" if self.only.wrapper == "chosen" else ""
+            why = f"{self.only.wrapper} does not fit outputs such as {shown}{takes}"
         else:
             why = (
                 f"outputs such as {shown} are neither numbers, nor scored candidates, nor centres, nor labels of "
@@ -145,6 +154,12 @@ class RepairInquiry(InquiryBase):
             )
         self.why_not = self.why_not or why
         return []
+
+    def _fits(self, wrapper: str, fits: Mapping[str, Any]) -> bool:
+        """True if a wrapper fits two outputs; if one is asked for no other does, and some fit only then."""
+        if wrapper not in fits or self.only:
+            return wrapper in fits and bool(self.only and self.only.wrapper == wrapper)
+        return not fits[wrapper].get("only if asked")
 
     def _takes(self, setting: Setting) -> bool:
         """True if the wrapper accepts this learner; else `why_not` says why."""
@@ -356,7 +371,7 @@ class RepairInquiry(InquiryBase):
         return (
             f"No repair that fits brings {self.measure} down to {exact(self.target)}: {shown} shown to miss it "
             f"({percent(self.plan.confidence)} confidence); the nearest, {best.setting.spec}, has about "
-            f"{best.estimate:.3g}"
+            f"{best.estimate:.3g}{f'. Others are not offered: {self.useless}' if self.useless else ''}"
         )
 
     @property
@@ -421,6 +436,8 @@ class RepairInquiry(InquiryBase):
         places = [one["out of step"] for one in self.looks if "out of step" in one]
         if places and self.tries and self.tries[-1].setting != SITES:
             return OUT_OF_STEP.format(places[0])
+        if self.only or (self.tries and self.tries[-1].setting.wrapper == "chosen"):
+            return None
         return next((HINTS[kind] for one in self.looks if (kind := one.get("is"))), None)
 
     def settings(self) -> dict[str, Any]:
@@ -429,7 +446,7 @@ class RepairInquiry(InquiryBase):
             "measure": self.measure,
             "pairs": self.pairs,
             "loss": self.loss and self.loss.name,
-            "with": self.given and self.given.spec,
+            "with": (self.given and self.given.spec) or (self.only and self.only.spec),
         }
 
     @property

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from auditor.errors import UsageError, in_words, is_interrupt
 from auditor.foreign import call
 from auditor.questions.loss import Loss
-from auditor.questions.repair.settings import FAMILIES, Setting
+from auditor.questions.repair.settings import FAMILIES, NAMES, Setting, has_scores
 from auditor.randomness import Randomness, from_key
 from auditor.repair.agreeing import agreed
 from auditor.repair.aligning import aligned
@@ -51,13 +51,15 @@ def look(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial
 
 
 def kind_of(output: Any) -> str | None:
-    """Return "decision", "name" or "scores" for outputs that a learner may make from numbers of its own, else None."""
+    """Return "decision", "name", "place" or "scores" for outputs that a learner may make from numbers of its own, else
+    None."""
     if isinstance(output, (bool, np.bool_)):
         return "decision"
     if isinstance(output, str):
         return "name"
-    is_scores = isinstance(output, Mapping) and len(output) > 1
-    return "scores" if is_scores and all(isinstance(one, (float, np.floating)) for one in output.values()) else None
+    if isinstance(output, (int, np.integer)) and 0 <= output < NAMES:
+        return "place"
+    return "scores" if has_scores(output) else None
 
 
 def _snapshot(value: Any) -> Any:

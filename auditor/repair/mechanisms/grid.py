@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from auditor.randomness import Randomness
-from auditor.statistics.outward import at_most
+from auditor.statistics.outward import at_most, exact
 
 Reals = npt.NDArray[np.float64]
 Numbers = Any  # a float or an array of them
@@ -52,6 +52,17 @@ def on_grid(x: Numbers, offset: Numbers, width: Numbers = 1.0) -> Reals:
     cell += np.floor(into)
     cell += offset
     return np.asarray(cell * width)
+
+
+def on_whole_grid(x: Numbers, offset: Numbers, width: Numbers) -> Reals:
+    """Return whole numbers in the middles of the cells of the whole numbers x, for whole widths w.
+
+    Of w places where a cell may end, floor(w * offset) is one; |x - y| of them are between x and y. So two numbers part
+    with probability min(1, |x - y| / w), up to the last digits of a uniform offset, and none moves by more than w / 2.
+    """
+    place = np.floor(np.multiply(offset, width))
+    into = np.asarray(x, dtype=float) - place + np.floor(np.divide(width, 2))
+    return np.asarray(np.floor_divide(into, width) * width + place)
 
 
 def up_to_grid(x: Numbers, offset: Numbers, width: Numbers = 1.0) -> Reals:
@@ -105,6 +116,14 @@ def why_no_cell(x: float, width: float) -> str:
         return "no cell of a grid holds that: return a finite number, or another output where there is none"
     least = at_most(abs(x) / MOST_CELLS, 2)
     return f"cells of width {width:g} are too fine for floats of that size: use a width of at least {least}"
+
+
+def why_useless(width: float, low: float, high: float) -> str:
+    """Return why no grid of this width is offered for numbers from `low` to `high`."""
+    return (
+        f"a shared grid would have to be {exact(width)} wide, which is wider than the numbers themselves, from "
+        f"{low:.3g} to {high:.3g}, and would leave nothing of them"
+    )
 
 
 def has_cells(x: Numbers, width: Numbers) -> npt.NDArray[np.bool_]:

@@ -15,6 +15,7 @@ from auditor.repair.mechanisms.grid import (
     grid_mismatch,
     has_cells,
     on_grid,
+    on_whole_grid,
     one_grid_mismatch,
     stretch,
     up_to_grid,
@@ -136,3 +137,14 @@ def test_a_number_without_a_cell_is_refused_with_the_width_that_would_do(roundin
 @given(st.integers(-(2**50), 2**50), st.floats(0, 1, exclude_max=True))
 def test_up_to_the_last_cell_the_point_above_is_not_below(x: int, offset: float) -> None:
     assert x <= float(up_to_grid(float(x), offset)) <= x + 1.5
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 7, 10])
+def test_whole_numbers_stay_whole_and_part_as_often_as_the_formula_says(width: int) -> None:
+    """All pairs of whole numbers in [-20, 20), on each of the grids that an offset can choose."""
+    x = np.arange(-20, 20)
+    found = np.array([on_whole_grid(x, (place + 0.5) / width, width) for place in range(width)])
+    assert (found == np.round(found)).all()
+    assert (np.abs(found - x) <= width / 2).all()
+    parted = (found[:, :, None] != found[:, None, :]).sum(axis=0)
+    assert (parted == np.minimum(width, np.abs(x[:, None] - x[None]))).all()
