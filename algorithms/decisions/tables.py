@@ -36,6 +36,20 @@ TWO = _repeated(70, 30)
 MANY = _repeated(1400, 600)  # as a critical value that r draws needs them
 
 
+EFFECTS = {"a": np.repeat([1, -1], [90, 10]), "b": np.tile([1, -1, -1, 1, -1], 20)}  # one is above 0, one is not
+LABELLED = ({"a": np.tile([0, 0, 1, 2], 50), "b": np.tile([0, 1, 0, 1], 50)}, np.tile([0, 0, 1, 1], 50))
+CLUMPS = {
+    "x": np.repeat([0.0, 10.0, 0.0], 9) + np.tile([0, 1, 2], 9) / 3,
+    "y": np.repeat([0.0, 0.0, 10.0], 9) + np.tile(np.repeat([0, 1, 2], 3), 3) / 3,
+}
+CASES = (
+    {"score": np.repeat(np.arange(10), 40)},
+    np.concatenate([np.arange(40) < (8 + i if i < 5 else 24 + i) for i in range(10)]),
+)
+STEP = {"time": np.repeat(np.arange(10), 20), "value": np.repeat(np.arange(10) >= 5, 20) + np.tile([0.5, -0.5], 100)}
+BOUGHT = {"customer": np.repeat(["a", "b", "c", "d"], [120, 100, 40, 20]), "amount": np.tile([5.0, 15.0], 140)}
+
+
 class Scores(NamedTuple):
     """The scores of each name, in the order of the items where they are `paired`: one of each name for each item."""
 
@@ -61,14 +75,34 @@ def read_scores(sample: Any, without: str = "", by: str = "", score: str = "", u
     so on. Of a wide one, columns of words, such as names of items, are left out. `without` is a list of names with
     commas between them. ValueError where fewer than two are left, or where a number is missing.
     """
-    columns = columns_of(sample)
     if by or score or unit:
-        return _long(columns, without, str(by), str(score), str(unit))
+        return _long(columns_of(sample), without, str(by), str(score), str(unit))
+    found = read_numbers(sample, without)
+    _check_two(found.names, "columns of numbers")
+    return found
+
+
+def read_numbers(sample: Any, without: str = "") -> Scores:
+    """Return the columns of numbers of a table, but for those in `without`."""
+    columns = columns_of(sample)
     left_out = split_names("without", without, columns)
     arrays = {name: np.asarray(column) for name, column in columns.items() if name not in left_out}
     numbers = {name: column for name, column in arrays.items() if column.dtype.kind in "biuf"}
-    _check_two(numbers, "columns of numbers")
     return Scores(tuple(numbers), tuple(finite(name, column) for name, column in numbers.items()))
+
+
+def read_labelled(sample: Any, label: str = "") -> tuple[Scores, npt.NDArray[Any]]:
+    """Return the columns of numbers, and the labels: those of (X, y), or the column `label` of a table."""
+    if isinstance(sample, tuple):
+        table, labels = sample
+    else:
+        table = columns_of(sample)
+        one_of("label", str(label), tuple(table), "the column of labels; or name it with the file, data.csv#label")
+        table, labels = {name: column for name, column in table.items() if name != label}, table[label]
+    found = read_numbers(table)
+    if not found.names:
+        raise ValueError("a decision needs a column of numbers beside the labels: add one")
+    return found, np.asarray(labels)
 
 
 def _long(columns: Mapping[str, Any], without: str, by: str, score: str, unit: str) -> Scores:
@@ -176,6 +210,11 @@ def _check_two(found: Iterable[str], what: str) -> None:
     if len(names) < 2:
         has = ", ".join(names) or "none"
         raise ValueError(f"a decision needs two {what} or more, and the table has {has}: add columns")
+
+
+def check_width(width: float) -> None:
+    if isinstance(width, bool) or not 0 < width < np.inf:
+        raise ValueError(f"width={width!r} must be above 0: that of a cell of the grid, in units of the data, e.g. 0.5")
 
 
 def one_of(name: str, value: object, known: tuple[str, ...], what: str) -> None:

@@ -146,8 +146,12 @@ def standard_error(scores: Scores) -> float:
 @on_scores
 def standard_scores(scores: Scores, *, strength: float, statistic: str, better: str) -> Standard:
     """Return strength times the score of each column in standard errors, above the mean of all."""
+    return standard_of(added(scores, statistic, better), strength=strength, statistic=statistic)
+
+
+def standard_of(each: Scores, *, strength: float, statistic: str = "mean") -> Standard:
+    """Return standard scores from what each item adds."""
     check_strength(strength)
-    each = added(scores, statistic, better)
     found = totals(each, statistic)
     above, error = found - found.mean(), standard_error(each)
     largest = max(float(np.abs(one).max()) for one in each.columns)

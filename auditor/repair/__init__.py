@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from auditor.repair.agreeing import agreed
-    from auditor.repair.aligning import aligned
+    from auditor.repair.aligning import Clusters, align, align_mismatch, aligned
     from auditor.repair.calibrating import conformal, rounded_up
     from auditor.repair.choosing import chosen
     from auditor.repair.deciding import significant, thresholded
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "agreeing": "agreed",
-    "aligning": "aligned",
+    "aligning": "Clusters align align_mismatch aligned",
     "calibrating": "conformal rounded_up",
     "choosing": "chosen",
     "deciding": "significant thresholded",

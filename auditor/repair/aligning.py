@@ -31,6 +31,24 @@ class Clusters:
         return np.asarray(np.argmin(near, axis=0))
 
 
+def align(centres: Reals, r: Randomness, *, width: float) -> Clusters:
+    """Return centres rounded to one random grid, in lexicographic order."""
+    found = boxes(centres, r, width=width)
+    return Clusters(found[np.lexsort(found.T[::-1])])
+
+
+def align_mismatch(first: Reals, second: Reals, width: float) -> float:
+    """Return an upper bound of the probability that `align` makes different clusters of two arrays of centres."""
+    if first.shape != second.shape:
+        return 1.0
+    from scipy.optimize import linear_sum_assignment
+
+    cost = np.minimum(parted(first[:, None], second[None]) / width, 1.0).sum(axis=-1)
+    mine, theirs = linear_sum_assignment(cost)
+    pairs = zip(first[mine].T, second[theirs].T, strict=True)
+    return any_of([one_grid_mismatch(x, y, width) for x, y in pairs])
+
+
 class aligned(Repaired):
     """A clusterer whose centres are rounded to one random grid and put in order; points belong to the nearest of them.
 
@@ -64,18 +82,10 @@ class aligned(Repaired):
         return centres
 
     def finish(self, core: Reals, r: Randomness) -> Clusters:
-        found = boxes(core, r.child("grid"), width=self.width)
-        return Clusters(found[np.lexsort(found.T[::-1])])
+        return align(core, r.child("grid"), width=self.width)
 
     def mismatch(self, first: Reals, second: Reals) -> float:
-        if first.shape != second.shape:
-            return 1.0
-        from scipy.optimize import linear_sum_assignment
-
-        cost = np.minimum(parted(first[:, None], second[None]) / self.width, 1.0).sum(axis=-1)
-        mine, theirs = linear_sum_assignment(cost)
-        pairs = zip(first[mine].T, second[theirs].T, strict=True)
-        return any_of([one_grid_mismatch(x, y, self.width) for x, y in pairs])
+        return align_mismatch(first, second, self.width)
 
     def claimed(self, spread: float, *, centres: int, coordinates: int) -> float:
         """Return an upper bound on rho, if no coordinate of a centre has a standard deviation above `spread`."""

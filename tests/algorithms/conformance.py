@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import decision_laws as laws
 import numpy as np
 from scipy.signal import fftconvolve
 from scipy.special import expit
@@ -61,9 +62,12 @@ beats | a= b= test=sign level=0.05 better=higher without= by= score= unit= | - |
 bias_by_median | tau=0.4 rho=0.5 sample_scale=1.0 | 1324836 | 0.5 | 0.25 | - | - | pass | bernoulli(0.5)
 bias_from_few_coins | tau=0.4 | 54 | - | 0.1 | - | - | fail | bernoulli(0.5)
 biases_on_a_grid | d=2 eps=0.1 eta=0.1 sample_scale=1.0 | 4612 | - | 0.1 | 185 | - | fail | points([[0, 0], [0, 1], [1, 0], [1, 1]],
+changepoint | time= value= | - | - | - | - | - | pass | algorithms.decisions.tables:STEP
 chi_square_test_usual |  | 250 | - | - | - | - | fail | pmf({0: 0.23, 1: 0.154, 2: 0.154, 3: 0.1
 choice_by_argmax |  | 27691 | - | - | - | - | fail | points([[0, 0, 0, 0], [0, 0, 0, 1], [0,
 choice_noise_by_position |  | 27691 | - | - | - | - | fail | points([[0, 0, 0, 0], [0, 0, 0, 1], [0,
+cluster_members | k=3 without= | - | - | - | - | - | pass | algorithms.decisions.tables:CLUMPS
+clusters | most=6 without= | - | - | - | - | - | pass | algorithms.decisions.tables:CLUMPS
 clusters_with_offsets_in_turn |  | 10371392927612 | 0.2 | - | - | - | fail | pmf({(0.1, 0.1): 0.2, (0.2, 0.1): 0.1, (
 clusters_with_rho_unsplit | parts=1 | 2555776 | 0.1 | - | - | - | fail | pmf({0.0: 0.161, 0.125: 0.103, 0.25: 0.1
 clusters_without_constants |  | 278 | 0.2 | - | - | - | fail | pmf({(0.1, 0.1): 0.2, (0.2, 0.1): 0.1, (
@@ -73,10 +77,13 @@ coin_test_fixed |  | 10846 | - | - | - | - | fail | bernoulli(0.55)
 conformal_by_own_scale |  | 153166 | - | - | - | - | fail | randint(0, 2000)
 conformal_to_nearest |  | 153166 | - | 0.05 | - | - | fail | randint(0, 2000)
 constant |  | 1 | 0 | - | - | - | pass | norm
+cutoff | method=youden score= label= positive= cost=1.0 q=0.9 | - | - | - | - | - | pass | algorithms.decisions.tables:CASES
+features | k=1 method=correlation label= | - | - | - | - | - | pass | algorithms.decisions.tables:LABELLED
 first_bit |  | 1 | - | - | - | - | fail | bernoulli(0.5)
 fixed_threshold | tau=0.1 delta=0.0625 | 59 | - | 0.0625 | 59 | - | fail | bernoulli(0.5)
 float_sum_in_sample_order |  | 1000 | - | - | - | - | fail | pmf({0.1: 0.25, 0.2: 0.25, 0.3: 0.25, 1e
 good_and_bad | bad=0.02 stray=0.0 wrong=0.0 | 1 | 0.1 | - | - | - | pass | uniform
+group_report | by= score= n=2 statistic=sum | - | - | - | - | - | pass | algorithms.decisions.tables:BOUGHT
 heavy_hitter_by_appearance |  | 15503 | - | - | - | - | fail | pmf({1: 0.3, 2: 0.3, 3: 0.3, 4: 0.1})
 heavy_hitter_most_frequent |  | 15503 | - | - | - | - | fail | pmf({1: 0.3, 2: 0.3, 3: 0.3, 4: 0.1})
 heavy_hitters_fixed_threshold |  | 3051756737 | - | - | - | - | fail | pmf({1: 0.4, 2: 0.3, 3: 0.3})
@@ -104,12 +111,18 @@ r_bandit | arms=2 horizon=1000000 tau=0.03 rho=0.1 delta=0.05 sample_scale=1.0 |
 r_bandit_elimination | arms=2 horizon=1000000 tau=0.03 rho=0.1 delta=0.05 phases=3 sample_scale=1.0 | 135306 | 0.1 | 0.05 | 6658 | 0.0825672 | pass | pmf({(0, 0): 0.5, (1, 1): 0.5})
 r_beats | a= b= test=sign level=0.05 width=12.0 better=higher without= by= score= unit= | - | - | - | - | - | pass | algorithms.decisions.tables:MANY
 r_boost_desynchronised |  | 40000 | - | - | - | - | fail | points([[8, 15], [-8, -15], [8, -15], [-
+r_changepoint | time= value= width=10.0 | - | - | - | - | - | pass | algorithms.decisions.tables:STEP
 r_chi_square_test | null=6 effect=0.3 alpha=0.05 beta=0.05 rho=0.1 level=largest | 10409 | 0.1 | 0.05 | 1080 | 0.075 | pass | pmf({0: 0.2190, 1: 0.1562, 2: 0.1562, 3:
 r_choice | tau=0.1 rho=0.1 delta=0.05 candidates=4 sample_scale=1.0 | 27691 | 0.1 | 0.05 | 819 | 0.0999987 | pass | points([[0, 0, 0, 0], [0, 0, 0, 1], [0,
+r_cluster_count | strength=0.1 most=6 without= | - | - | - | - | - | pass | algorithms.decisions.tables:CLUMPS
+r_cluster_members | k=3 width=4.0 without= | - | - | - | - | - | pass | algorithms.decisions.tables:CLUMPS
 r_clusters | k=3 d=2 eps=0.3 rho=0.2 delta=0.05 sample_scale=1.0 | 10371392927612 | 0.2 | 0.05 | 31634 | 0.2 | pass | pmf({(0.1, 0.1): 0.2, (0.2, 0.1): 0.1, (
 r_coin_test | p0=0.5 eps=0.1 rho=0.1 delta=0.05 | 10846 | 0.1 | 0.05 | 738 | 0.074998 | pass | bernoulli(0.55)
 r_conformal | a=0.1 rho=0.1 delta=0.05 width=40.0 density=0.00025 slack=0.02 step=1.0 | 153166 | 0.1 | 0.05 | 1916 | 0.0989931 | pass | randint(0, 2000)
 r_coreset | d=2 eps=0.3 rho=0.2 delta=0.05 sample_scale=1.0 | 10371392927612 | 0.2 | - | - | 0.2 | pass | pmf({(0.1, 0.1): 0.2, (0.2, 0.1): 0.1, (
+r_cutoff | method=youden score= label= positive= cost=1.0 q=0.9 width=5.0 | - | - | - | - | - | pass | algorithms.decisions.tables:CASES
+r_features | k=1 strength=0.2 method=correlation label= | - | - | - | - | - | pass | algorithms.decisions.tables:LABELLED
+r_group_report | strength=0.1 by= score= n=2 statistic=sum | - | - | - | - | - | pass | algorithms.decisions.tables:BOUGHT
 r_halfspace_boosted | rho=0.5 eps=0.3 tau=0.47 d=2 rounding=foams sample_scale=1.0 | 831367771925222818612363 | 0.5 | 0.5 | - | - | pass | points([[8, 15], [-8, -15], [8, -15], [-
 r_halfspace_boosted_boxes | rho=0.5 eps=0.3 tau=0.47 d=2 sample_scale=1.0 | 1087779804517758791156875 | 0.5 | 0.5 | - | - | pass | points([[8, 15], [-8, -15], [8, -15], [-
 r_halfspace_boxes | rho=0.2 tau=0.4 d=3 sample_scale=1.0 | 11009806707 | 0.2 | 0.05 | - | - | pass | points([[1, 1, 1], [1, 1, -1], [1, -1, 1
@@ -126,10 +139,12 @@ r_median | d=8 tau=0.05 rho=0.2 sample_scale=1.0 | 10311449832992238451227 | 0.2
 r_median_as_published | d=8 tau=0.05 rho=0.05 | 5708355181924381307508312024605 | 0.05 | 0.025 | - | - | fail | randint(0, 256)
 r_quantile | p=0.9 eps=50.0 rho=0.1 delta=0.05 density=0.0005 step=1.0 | 12541 | 0.1 | 0.05 | 1318 | 0.098961 | pass | randint(0, 1000)
 r_ranking | strength=0.05 statistic=mean better=higher without= by= score= unit= | - | - | - | - | - | pass | algorithms.decisions.tables:THREE
+r_significant_columns | correction=holm level=0.05 lowest=0.005 test=sign against= better=higher without= by= score= unit= | - | - | - | - | - | pass | algorithms.decisions.tables:EFFECTS
 r_single_heavy_hitter | rho=0.1 v=0.3 sample_scale=1.0 | 15503 | 0.1 | 0.05 | 264 | 0.0999969 | pass | pmf({1: 0.3, 2: 0.25, 3: 0.2, 4: 0.15, 5
 r_t_test | mu0=0.0 effect=0.5 alpha=0.05 beta=0.05 rho=0.1 level=largest | 1664 | 0.1 | 0.05 | 52 | 0.075 | pass | norm(0.2528, 1)
 r_top | strength=0.2 statistic=mean better=higher k=1 without= by= score= unit= | - | - | - | - | - | pass | algorithms.decisions.tables:THREE
 r_top_choice | tau=0.1 rho=0.1 delta=0.05 candidates=4 top=2 sample_scale=1.0 | 129743 | 0.1 | 0.05 | 877 | 0.0999998 | pass | points([[0, 0, 0, 0], [0, 0, 0, 1], [0,
+r_trend | time= value= test=t level=0.05 width=12.0 | - | - | - | - | - | pass | algorithms.decisions.tables:STEP
 r_uniformity_test | null=8 eps=0.25 rho=0.1 delta=0.05 | 15863 | 0.1 | 0.05 | 881 | 0.075 | pass | pmf({0: 0.2622, 1: 0.1054, 2: 0.1054, 3:
 r_winner | strength=0.2 statistic=mean better=higher without= by= score= unit= | - | - | - | - | - | pass | algorithms.decisions.tables:THREE
 r_z_test | mu0=0.0 sigma=1.0 effect=0.5 alpha=0.05 beta=0.05 rho=0.1 level=largest | 1445 | 0.1 | 0.05 | 52 | 0.075 | pass | norm(0.2541, 1)
@@ -141,10 +156,12 @@ rstat | tau=0.1 rho=0.1 delta=0.025 sample_scale=1.0 | 96624 | 0.1 | 0.025 | 220
 rstat_answer | tau=0.25 rho=0.1 delta=0.025 | 4000 | 0.04 | - | - | - | pass | algorithms.data_reuse:few_coins
 rstat_no_offset |  | 96624 | - | - | - | - | fail | bernoulli(0.5)
 rstat_unshared_offset |  | 96624 | - | - | - | - | fail | bernoulli(0.5)
+significant_columns | correction=holm level=0.05 test=sign against= better=higher without= by= score= unit= | - | - | - | - | - | pass | algorithms.decisions.tables:EFFECTS
 t_test_usual |  | 100 | - | - | - | - | fail | norm(0.198, 1)
 threshold_by_plain_means | d=4 eps=0.2 rho=0.2 sample_scale=1.0 | 1706276 | - | 0.05 | - | - | fail | points([[0], [1], [2], [3], [4], [5], [6
 threshold_by_queries | d=4 eps=0.2 rho=0.2 sample_scale=1.0 | 1706276 | 0.2 | 0.05 | - | - | pass | points([[0], [1], [2], [3], [4], [5], [6
 top | k=1 statistic=mean better=higher without= by= score= unit= | - | - | - | - | - | pass | algorithms.decisions.tables:THREE
+trend | time= value= test=t level=0.05 | - | - | - | - | - | pass | algorithms.decisions.tables:STEP
 uniform_threshold | tau=0.1 rho=0.1 delta=0.0625 | 5000 | 0.1 | 0.0625 | 59 | 0.05 | pass | bernoulli(0.5)
 winner | statistic=mean better=higher without= by= score= unit= | - | - | - | - | - | pass | algorithms.decisions.tables:THREE
 z_test_usual |  | 100 | - | - | - | - | fail | norm(0.196, 1)
@@ -237,7 +254,20 @@ bias_by_median | tau=0.5 | tau=0.5 must be in (0, 1/2): the accuracy of the medi
 bias_by_median | tau=0.0 | tau=0.0 must be in (0, 1/2)
 bias_by_median | rho=0.0 | rho=0.0 must be in (0, 1]
 bias_by_median | sample_scale=0 | sample_scale=0 must be above 0: the share of the theorem's size, e.g. 1.0
+changepoint | run: time=when | time='when' must be one of time, value: a column of numbers
+cluster_members | run: k=1 | k=1 must be an integer of at least 2: how many clusters, e.g. 3
+clusters | run: most=2 | most=2 must be an integer of at least 3: the largest number of clusters, e.g. 8
+cutoff | run: method=best | method='best' must be one of youden, cost, quantile: what makes a cut-off the best
+cutoff | run: cost=0.0 method=cost | cost=0.0 must be in (0, inf): of a positive case that is missed
+cutoff | run: q=1.0 method=quantile | q=1.0 must be in (0, 1): the share of cases at or below the cut-off, e.g. 0.9
+cutoff | run: score=z | score='z' must be one of score: a column of numbers
+features | run: method=forest | method='forest' must be one of correlation, lasso, permutation: how features are scored
+features | run: method=permutation | estimator=None must have fit and score: --param
+features | run: k=2 | k=2 must be an integer from 1 to 1: how many of 2 columns are chosen
 fixed_threshold | tau=0.5 | tau=0.5 must be in (0, 1/2): the biases to tell apart are 1/2 - tau and 1/2 + tau
+group_report | run: n=0 | n=0 must be an integer of at least 1: how many groups are reported, e.g. 10
+group_report | run: statistic=max | statistic='max' must be one of sum, mean, count: what makes a group large
+group_report | run: by=shop | by='shop' must be one of customer, amount: the column that has the groups
 list_of_biases | d=0 | d=0 must be an integer of at least 1: the number of coins, e.g. 2
 list_of_biases | eps=0.5 | eps=0.5 must be in (0, 1/2): how far an estimate may be from its bias, e.g. 0.1
 list_of_biases | eta=0 | eta=0 must be in (0, 1): the mass that may be outside the list, e.g. 0.1
@@ -266,9 +296,12 @@ r_bandit_elimination | phases=0 | phases=0 must be an integer of at least 1: one
 r_bandit_elimination | sample_scale=0.0 | sample_scale=0.0 must be above 0
 r_bandit_elimination | size: horizon=100 | horizon=100 must be at least 135,306, the pulls that exploring takes
 r_beats | run: width=0.0 | width=0.0 must be above 0: of the critical values, in standard errors, e.g. 12
+r_changepoint | run: width=0.0 | width=0.0 must be above 0: that of a cell of the grid, in units of the data, e.g. 0.5
 r_chi_square_test | null=(1.0,0.0) | has a value that never occurs: leave it out, or take r_identity_test
 r_chi_square_test | alpha=0.0 | alpha=0.0 must be in (0, 1/2): the level, e.g. 0.05
 r_chi_square_test | level=none | level='none' must be largest or mean: which of the two over r alpha is
+r_cluster_count | run: strength=0.0 | strength=0.0 must be
+r_cluster_members | run: width=0.0 | width=0.0 must be above 0
 r_clusters | k=0 | k=0 must be an integer of at least 1: the number of centres, e.g. 3
 r_clusters | k=2.5 | k=2.5 must be an integer of at least 1
 r_clusters | rho=1.5 | rho=1.5 must be in (0, 1]
@@ -289,6 +322,9 @@ r_coreset | eps=0.71 | eps=0.71 must be in [0.001, sqrt(d) / 2)
 r_coreset | rho=1.5 | rho=1.5 must be in (0, 1]: how often two outputs may differ, e.g. 0.2
 r_coreset | delta=0.0 | delta=0.0 must be in (0, 1): how often an output may be inaccurate, e.g. 0.05
 r_coreset | size: sample_scale=0.0 | sample_scale=0.0 must be above 0
+r_cutoff | run: width=0.0 | width=0.0 must be above 0
+r_features | run: strength=0.0 | strength=0.0 must be
+r_group_report | run: strength=0.0 | strength=0.0 must be
 r_halfspace_boosted | eps=0.0 | eps=0.0 must be in (0, 1): the share that the vote may get wrong, e.g. 0.3
 r_halfspace_boosted | eps=1.0 | eps=1.0 must be in (0, 1)
 r_halfspace_boosted | rho=2 | rho=2 must be in (0, 1]: how often two votes may differ, e.g. 0.3
@@ -350,6 +386,7 @@ r_quantile | density=0.5 | density=0.5 must be in (0, 0.00204): the least one wi
 r_quantile | density=0.0 | density=0.0 must be in (0,
 r_quantile | eps=4.0 | eps=4.0 must be above 4.741 at step=1 and rho=0.1: rows are too coarse
 r_ranking | run: statistic=mode | statistic='mode' must be one of mean, median, wins: what of a column counts
+r_significant_columns | run: lowest=0.05 | lowest=0.05 must be in (0, level): the strictest level that r may draw
 r_single_heavy_hitter | rho=0.0 | rho=0.0 must be in (0, 1]: how often two values may differ, e.g. 0.1
 r_single_heavy_hitter | rho=1.5 | rho=1.5 must be in (0, 1]
 r_single_heavy_hitter | v=0.0 | v=0.0 must be in (0, 1): how likely some value is promised to be, e.g. 0.3
@@ -367,6 +404,7 @@ r_top_choice | size: candidates=1 | candidates=1 must be an integer of at least 
 r_top_choice | top=4 | top=4 must be an integer in [1, candidates - 1] = [1, 3]: how many to choose, e.g. 1
 r_top_choice | top=True | top=True must be an integer in [1, candidates - 1]
 r_top_choice | size: sample_scale=0.0 | sample_scale=0.0 must be above 0
+r_trend | run: width=0.0 | width=0.0 must be above 0: of the critical values
 r_winner | run: strength=0.0 | strength=0.0 must be
 r_z_test | alpha=0.5 | alpha=0.5 must be in (0, 1/2): the level, e.g. 0.05
 r_z_test | run: sigma=0 | sigma=0 must be above 0: the deviation of a row, e.g. 1; unknown, take the t-test
@@ -374,6 +412,8 @@ rstat | tau=0.0 | tau=0.0 must be in (0, 1]: the tolerance, e.g. 0.1
 rstat | rho=1.5 | rho=1.5 must be in (0, 1]: how often two answers may differ, e.g. 0.1
 rstat | delta=0.05 | delta=0.05 must be in (0, rho/2) = (0, 0.05): the failure rate, e.g. 0.025
 rstat | delta=0.0 | delta=0.0 must be in (0, rho/2)
+significant_columns | run: correction=sidak | correction='sidak' must be one of bonferroni, holm, bh: what the level is
+significant_columns | run: against=z | against='z' must be one of a, b: the column that the others are held against
 threshold_by_plain_means | d=0 | d=0 must be an integer from 1 to 62
 threshold_by_queries | d=0 | d=0 must be an integer from 1 to 62: the bits of the domain, e.g. 4
 threshold_by_queries | d=63 | d=63 must be an integer from 1 to 62
@@ -381,6 +421,8 @@ threshold_by_queries | eps=0.0 | eps=0.0 must be in (0, 1): the error that a thr
 threshold_by_queries | eps=1.0 | eps=1.0 must be in (0, 1)
 threshold_by_queries | sample_scale=0.0 | sample_scale=0.0 must be above 0
 top | run: k=0 | k=0 must be an integer from 1 to 2
+trend | run: test=z | test='z' must be one of t, kendall: how a rise is noticed
+trend | run: level=0.5 | level=0.5 must be in (0, 1/2)
 uniform_threshold | size: rho=1.0 | rho=1.0 must be in (0, 1): how often two decisions may differ, e.g. 0.1
 winner | run: better=best | better='best' must be one of higher, lower: which scores are the better ones
 winner | run: without=cost | without='cost' must name columns, and 'cost' is none of a, b, c
@@ -986,6 +1028,12 @@ def rejected_by_paired_t(n: int) -> float:
     return float(nct.sf(t.isf(0.05, n - 1), n - 1, 0.3 / math.sqrt(2) * math.sqrt(n)))
 
 
+BITS_AND_LABEL = laws.spec([row[:2] for row in laws.BITS], laws.BIT_WEIGHTS, [row[2] for row in laws.BITS])
+ON_A_LINE = laws.spec(laws.LINE, laws.LINE_WEIGHTS)
+SCORED = laws.spec([row[:1] for row in laws.CASES], laws.CASE_WEIGHTS, [row[1] for row in laws.CASES])
+OVER_TIME, RISING = laws.spec(laws.TIMES, laws.TIME_WEIGHTS), laws.spec(laws.RISES, laws.RISE_WEIGHTS)
+IN_GROUPS = laws.spec(laws.BOUGHT, laws.BOUGHT_WEIGHTS)
+
 EXACT = [
     # controls
     counted("first_bit", lambda: 0.5, "bernoulli(0.5)", 1200),
@@ -1096,6 +1144,49 @@ EXACT = [
             params={"test": "t"}),
     integrated("r_beats", lambda: law_of_opposed(200, lambda heads: reaches_at_random(heads, 4.0)), OPPOSED, 60,
                size=200, rho=0.9, params={"width": 4.0}),
+    *(
+        counted("significant_columns", lambda c=c: laws.significant_rho(c), laws.spec(laws.SIGNS, laws.SIGN_WEIGHTS),
+                size=laws.TESTED, params={"correction": c})
+        for c in ("bonferroni", "holm", "bh")
+    ),
+    *(
+        integrated("r_significant_columns", lambda c=c: laws.random_level_rho(c, 0.005, 0.05),
+                   laws.spec(laws.SIGNS, laws.SIGN_WEIGHTS), 60, size=laws.TESTED, rho=0.9, params={"correction": c})
+        for c in ("bonferroni", "holm", "bh")
+    ),
+    *(
+        counted("features", lambda: laws.feature_rho(7), BITS_AND_LABEL, size=7, params={"method": method})
+        for method in ("correlation", "lasso")
+    ),
+    integrated("r_features", lambda: laws.noisy_feature_rho(7, 0.8), BITS_AND_LABEL, 60, size=7, rho=0.9,
+               params={"strength": 0.8}),
+    counted("clusters", laws.number_rho, ON_A_LINE, size=laws.ROWS, params={"most": 3}),
+    integrated("r_cluster_count", lambda: laws.noisy_number_rho(0.5), ON_A_LINE, 60, size=laws.ROWS, rho=0.9,
+               params={"most": 3, "strength": 0.5}),
+    counted("cluster_members", laws.members_rho, ON_A_LINE, size=laws.ROWS, params={"k": 2}, probe=200),
+    counted("r_cluster_members", lambda: laws.rounded_members_rho(4.0), ON_A_LINE, size=laws.ROWS, probe=200,
+            params={"k": 2}, no_integrate=True),
+    *(
+        counted("cutoff", lambda m=m: laws.differs(laws.cutoff_law(m, 6)), SCORED, size=6,
+                params={"method": m, "cost": 2.0, "q": 0.5})
+        for m in ("youden", "cost", "quantile")
+    ),
+    integrated("r_cutoff", lambda: laws.rounded_rho(laws.cutoff_law("youden", 6), 1.5), SCORED, 60, size=6, rho=0.9,
+               params={"width": 1.5}),
+    counted("changepoint", lambda: laws.differs(laws.change_law(6)), OVER_TIME, size=6),
+    integrated("r_changepoint", lambda: laws.rounded_rho(laws.change_law(6), 1.5), OVER_TIME, 60, size=6, rho=0.9,
+               params={"width": 1.5}),
+    *(
+        counted("trend", lambda test=test: laws.rise_rho(test, 12), RISING, size=12, params={"test": test})
+        for test in ("t", "kendall")
+    ),
+    integrated("r_trend", lambda: laws.noisy_rise_rho(12, 3.0), RISING, 60, size=12, rho=0.9, params={"width": 3.0}),
+    *(
+        counted("group_report", lambda s=s: laws.group_rho(s, 6), IN_GROUPS, size=6, params={"n": 1, "statistic": s})
+        for s in ("sum", "mean", "count")
+    ),
+    integrated("r_group_report", lambda: laws.noisy_group_rho(6, 0.5), IN_GROUPS, 60, size=6, rho=0.9,
+               params={"n": 1, "strength": 0.5}),
     in_two_minds("coin_test_fixed", lambda: float(binom.sf(math.ceil(0.55 * 10_846) - 1, 10_846, 0.55))),
     in_two_minds("identity_test_fixed", cache(rejected_by_identity)),
     in_two_minds("z_test_usual", lambda: float(norm.sf(1.959964 - 1.96) + norm.sf(1.959964 + 1.96))),

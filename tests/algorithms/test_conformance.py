@@ -1,6 +1,6 @@
 """Every bundled subject satisfies its row of `conformance.py`.
 
-Chance: an exact rate lies outside its interval with probability 1e-6, at 85 settings; audits that must pass, or fail,
+Chance: an exact rate lies outside its interval with probability 1e-6, at 111 settings; audits that must pass, or fail,
 are of subjects whose rates are far from the target, and wrong with probability 0.05 at most if they were not. All seeds
 are fixed.
 """
@@ -307,6 +307,11 @@ SMALL: dict[str, dict[str, Any]] = {
     "r_identity_test_poisson": {},
     "r_uniformity_test": {},
     "r_chi_square_test": {},
+    "r_significant_columns": {"size": 20},
+    "r_cluster_members": {"size": 20, "view": "output"},
+    "r_cutoff": {"size": 12},
+    "r_changepoint": {"size": 6},
+    "r_trend": {"size": 60},
 }
 
 
@@ -323,7 +328,8 @@ def test_it_is_its_two_steps_and_finishes_apart_as_often_as_it_says(name: str) -
     assert answer.expected >= answer.differing - 6 * np.sqrt(answer.expected)
 
 
-UPPER = ("r_halfspace_foams", "r_mean_vector_foams", "r_top_choice", "r_clusters", "r_top", "r_ranking")
+SETS = ("r_features", "r_cluster_members", "r_group_report")
+UPPER = ("r_halfspace_foams", "r_mean_vector_foams", "r_top_choice", "r_clusters", "r_top", "r_ranking", *SETS)
 
 
 # At other numbers of columns than the default.

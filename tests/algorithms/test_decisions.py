@@ -18,7 +18,13 @@ from scipy import stats
 from support.requests import audit
 
 from algorithms.decisions.beats import Compared, beats, p_value
+from algorithms.decisions.clusters import cluster_members, clusters
+from algorithms.decisions.cutoffs import cutoff
+from algorithms.decisions.features import features, importance
+from algorithms.decisions.groups import group_report
+from algorithms.decisions.significance import adjusted, r_significant_columns, significant_columns
 from algorithms.decisions.tables import read_scores
+from algorithms.decisions.times import changepoint, trend
 from algorithms.decisions.winners import r_winner, ranking, standard_scores, top, winner
 from auditor.randomness import from_key, root_key
 
@@ -217,6 +223,128 @@ def test_whole_items_of_a_long_file_are_redrawn(tmp_path: Path) -> None:
     assert (first.resample, second.resample) == ("bootstrap", "groups(item)")
     assert 0 < first.mismatches == second.mismatches < 40
     assert "--resample" not in str(second.examples[0].replay)
+
+
+P = {"a": 0.001, "b": 0.04, "c": 0.012, "d": 0.5, "e": 0.013}
+
+
+@pytest.mark.parametrize(
+    ("correction", "expected"),
+    [
+        ("bonferroni", {"a": 0.005, "b": 0.2, "c": 0.06, "d": 1.0, "e": 0.065}),
+        ("holm", {"a": 0.005, "c": 0.048, "e": 0.048, "b": 0.08, "d": 0.5}),
+        ("bh", dict(zip(P, stats.false_discovery_control([*P.values()]), strict=True))),
+    ],
+)
+def test_p_values_are_adjusted_as_their_definitions_say(correction: str, expected: dict[str, float]) -> None:
+    assert adjusted(P, correction) == pytest.approx(expected)
+
+
+def test_no_r_rejects_more_than_the_level_does() -> None:
+    """So every promise of the corrected test at its level holds for every r."""
+    rng = np.random.Generator(np.random.PCG64(8))
+    rows = rng.normal(np.linspace(0, 0.8, 8), 1.0, size=(30, 8))
+    for correction in ("bonferroni", "holm", "bh"):
+        plain = {*significant_columns(rows, R, correction=correction, test="t")}
+        found = [
+            {*r_significant_columns(rows, from_key(root_key(seed)), correction=correction, test="t")}
+            for seed in range(20)
+        ]
+        assert all(one <= plain for one in found)
+        assert len({frozenset(one) for one in found}) > 1
+
+
+def test_columns_are_held_against_a_control() -> None:
+    rows = np.column_stack([DIFFERENCES, np.zeros(8), -DIFFERENCES])
+    expected = 2 * stats.ttest_1samp(DIFFERENCES, 0, alternative="greater").pvalue
+    for level in (expected * 0.99, expected * 1.01):
+        found = significant_columns(rows, R, against="1", test="t", level=level)
+        assert found == (("0",) if level > expected else ())
+    assert significant_columns(rows, R, against="1", test="t", level=0.2, better="lower") == ("2",)
+
+
+X = np.random.Generator(np.random.PCG64(9)).normal(size=(80, 4))
+Y = X[:, 2] + 0.5 * X[:, 0] + 0.2 * X[:, 1]
+
+
+@pytest.mark.parametrize("method", ["correlation", "lasso", "permutation"])
+def test_features_are_those_that_say_most_of_the_labels(method: str) -> None:
+    linear = pytest.importorskip("sklearn.linear_model").LinearRegression()
+    asked: Any = {"method": method, "estimator": linear if method == "permutation" else None}
+    assert features((X, Y), R, k=1, **asked) == ("2",)
+    assert features((X, Y), R, k=2, **asked) == ("0", "2")
+    words = np.where(Y > 0, "yes", "no")
+    table = {"size": X[:, 2], "noise": X[:, 3], "bought": words}
+    if method != "permutation":
+        assert features(table, R, label="bought", method=method) == ("size",)
+        assert features((X, words), R, method=method) == features((X, (Y > 0) * 1), R, method=method)
+
+
+def test_the_score_of_labels_that_are_words_is_that_of_an_analysis_of_variance() -> None:
+    words = np.array(["a", "b", "c", "d"])[np.digitize(Y, [-0.5, 0.0, 0.7])]
+    found = importance((X, words), R, method="correlation", label="", estimator=None)
+    for name, column in zip("0123", X.T, strict=True):
+        f = stats.f_oneway(*(column[words == one] for one in "abcd")).statistic
+        eta = math.sqrt(3 * f / (3 * f + 76))
+        assert found[name] == pytest.approx(eta * math.sqrt(80))
+    with pytest.raises(ValueError, match="method='lasso' takes numbers or two labels, and there are 4"):
+        features((X, words), R, method="lasso")
+
+
+def test_clusters_do_not_depend_on_the_order_of_rows() -> None:
+    rng = np.random.Generator(np.random.PCG64(10))
+    rows = np.concatenate([rng.normal(centre, 0.3, size=(15, 2)) for centre in ((0, 0), (5, 0), (0, 5), (5, 5))])
+    assert clusters(rows, R) == clusters(rows[::-1], R) == 4
+    found = cluster_members(rows, R, k=4)
+    assert found.cluster_centers_ == pytest.approx(cluster_members(rows[::-1], R, k=4).cluster_centers_)
+    labels = found.predict(rows).reshape(4, 15)
+    assert (labels == labels[:, :1]).all()
+    assert len({*labels[:, 0].tolist()}) == 4
+
+
+@pytest.mark.parametrize(
+    ("params", "expected"),
+    [
+        ({"label": "ill", "positive": "yes"}, 3.0),
+        ({"label": "ill", "positive": "no"}, 1.0),
+        ({"label": "ill", "positive": "yes", "method": "cost", "cost": 9.0}, 2.0),
+        ({"label": "ill", "positive": "yes", "method": "cost", "cost": 0.1}, 3.0),
+        ({"label": "ill", "method": "quantile", "q": 0.5}, 2.0),
+        ({"label": "ill", "method": "quantile", "q": 0.51}, 3.0),
+    ],
+)
+def test_a_cut_off_is_the_best_of_the_scores(params: dict[str, Any], expected: float) -> None:
+    table = {"marker": np.array([1.0, 1, 2, 2, 2, 3, 3, 3, 4, 4]), "ill": np.array([*"nnnny", *"yyyyy"])}
+    table["ill"] = np.where(table["ill"] == "y", "yes", "no")
+    assert cutoff(table, R, **params) == expected
+
+
+def test_labels_that_are_words_need_the_one_that_is_positive() -> None:
+    table = {"marker": np.array([1.0, 2.0]), "ill": np.array(["no", "yes"])}
+    with pytest.raises(ValueError, match="labels that are words need the one that is positive: --param positive=no"):
+        cutoff(table, R, label="ill")
+
+
+def test_a_change_and_a_rise_are_found_whatever_the_order_of_rows() -> None:
+    times, values = np.arange(20), np.repeat([1.0, 3.0], [12, 8])
+    order = np.random.Generator(np.random.PCG64(11)).permutation(20)
+    table = {"day": times[order], "sales": values[order], "id": np.arange(20)}
+    assert changepoint(table, R) == 12.0
+    assert changepoint(table, R, time="day", value="id") == changepoint(table, R, value="id")
+    assert trend(table, R) is True
+    assert trend({**table, "sales": -table["sales"]}, R) is False
+    assert trend({"day": times, "sales": np.ones(20)}, R) is False
+    assert changepoint({"day": np.ones(3), "sales": np.arange(3)}, R) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("statistic", "expected"), [("sum", ("ann", "bob")), ("mean", ("bob", "eve")), ("count", ("ann", "joe"))]
+)
+def test_the_largest_groups(statistic: str, expected: tuple[str, ...]) -> None:
+    names = np.array(["ann", "ann", "ann", "joe", "joe", "bob", "eve"])
+    table = {"customer": names, "spent": np.array([5.0, 5, 5, 1, 1, 9, 8])}
+    assert group_report(table, R, statistic=statistic) == expected
+    assert group_report(table, R, n=9, statistic=statistic) == ("ann", "bob", "eve", "joe")
 
 
 def test_two_names_of_one_column_are_refused() -> None:

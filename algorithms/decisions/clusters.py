@@ -1,0 +1,172 @@
+"""How many clusters are there, and which rows belong together?
+
+Both take all columns of numbers as coordinates, as they are: scale them first if their units differ. Clusters are found
+by Lloyd's algorithm from the best of 8 starts that r draws (k-means++).
+
+    clusters          the number from 2 to `most` with the largest mean silhouette: (b - a) / b, with a and b the
+                      distances of a row to the nearest centre and to the next one
+    cluster_members   k clusters, which two runs are compared by: do they part the same rows in the same way?
+
+Silhouettes are scores of rows, so that a number of clusters is chosen as a winner is (`winners`): plainly, and by
+`r_cluster_count` with strength * score in standard errors + a Gumbel number that r keeps for each number; given the
+scores rho is known exactly. `r_cluster_members` rounds the centres to one random grid of the given width
+(`auditor.repair.aligned`): if the centres round to the same points, the rows are parted in the same way. Price: a
+centre moves by at most half a width in each coordinate.
+
+Cost: 8 starts for each number of clusters, each of a few passes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from algorithms.decisions.tables import Reals, Scores, check_width, read_numbers
+from algorithms.decisions.winners import Standard, best_of, in_order, standard_of, winners_apart
+from auditor import Randomness, composed, subject
+from auditor.repair import Clusters, align, align_mismatch
+
+_STARTS, _STEPS = 8, 50
+_TABLE: Any = {"as_": "columns"}
+_COUNT = {
+    "differ": "find different numbers of clusters",
+    "answer": "number of clusters",
+    "price": "Its price: the silhouette of its number is on average at most a few standard errors below the best.",
+}
+_MEMBERS = {
+    "differ": "part the rows differently",
+    "answer": "clusters",
+    "price": "Its price: each centre moves by at most half a width in each coordinate.",
+    "counts_rows": False,
+}
+
+
+def points_of(sample: Any, without: str) -> tuple[Reals, Reals]:
+    """Return the distinct points, and how often each is there: the order of rows plays no part."""
+    numbers = read_numbers(sample, without)
+    if not numbers.names:
+        raise ValueError("clusters need a column of numbers or more, and the table has none: add one")
+    points, counts = np.unique(numbers.rows, axis=0, return_counts=True)
+    return points, counts.astype(float)
+
+
+def distances(points: Reals, centres: Reals) -> Reals:
+    """Return the squared distance of each point to each centre."""
+    return np.asarray(((points[:, None] - centres) ** 2).sum(axis=2))
+
+
+def centres_of(points: Reals, weights: Reals, k: int, r: Randomness) -> Reals:
+    """Return the centres of the best of several starts, in lexicographic order."""
+    best, least = points[:k], np.inf
+    for start in range(_STARTS):
+        centres = _lloyd(points, weights, _spread_out(points, weights, k, r.child("start", k, start)))
+        cost = float(weights @ distances(points, centres).min(axis=1))
+        if cost < least * (1 - 1e-9):
+            best, least = centres, cost
+    return np.asarray(best[np.lexsort(best.T[::-1])])
+
+
+def _spread_out(points: Reals, weights: Reals, k: int, r: Randomness) -> Reals:
+    """Return k-means++: each point is taken with probability proportional to its distance from those before it."""
+    chosen = [int(np.searchsorted(np.cumsum(weights), r.random() * weights.sum(), side="right"))]
+    for _ in range(k - 1):
+        mass = np.cumsum(weights * distances(points, points[chosen]).min(axis=1))
+        chosen.append(min(int(np.searchsorted(mass, r.random() * mass[-1], side="right")), len(points) - 1))
+    return points[chosen]
+
+
+def _lloyd(points: Reals, weights: Reals, centres: Reals) -> Reals:
+    for _ in range(_STEPS):
+        nearest = distances(points, centres).argmin(axis=1)
+        belongs = weights * (nearest == np.arange(len(centres))[:, None])
+        total = belongs.sum(axis=1, keepdims=True)
+        moved = np.where(total > 0, belongs @ points / np.where(total > 0, total, 1.0), centres)
+        if np.array_equal(moved, centres):
+            break
+        centres = moved
+    return centres
+
+
+def silhouettes(sample: Any, r: Randomness, *, most: int, without: str) -> Scores:
+    """Return the silhouette of each row for each number of clusters, as scores of these numbers."""
+    if isinstance(most, bool) or not isinstance(most, int) or most < 3:
+        raise ValueError(f"most={most!r} must be an integer of at least 3: the largest number of clusters, e.g. 8")
+    points, weights = points_of(sample, without)
+    columns = []
+    for k in range(2, most + 1):
+        found = np.zeros(len(points))
+        if k <= len(points):
+            near = np.sqrt(np.sort(distances(points, centres_of(points, weights, k, r)), axis=1)[:, :2])
+            found = 1 - near[:, 0] / np.where(near[:, 1] > 0, near[:, 1], 1.0)
+        columns.append(np.repeat(found, weights.astype(int)))
+    return Scores(tuple(str(k) for k in range(2, most + 1)), tuple(columns))
+
+
+@subject(source="algorithms.decisions.tables:CLUMPS", **_TABLE, words={"sister": "r_cluster_count", **_COUNT})
+def clusters(sample: Any, r: Randomness, *, most: int = 6, without: str = "") -> int:
+    """Return the number of clusters with the largest mean silhouette."""
+    return int(in_order(silhouettes(sample, r, most=most, without=without), "mean", "higher")[0])
+
+
+def standard_silhouettes(sample: Any, r: Randomness, *, strength: float, most: int, without: str) -> Standard:
+    return standard_of(silhouettes(sample, r, most=most, without=without), strength=strength)
+
+
+def number_of(scores: Standard, r: Randomness) -> int:
+    return int(best_of(scores, r))
+
+
+r_cluster_count = composed(
+    core=standard_silhouettes,
+    finish=number_of,
+    mismatch=winners_apart,
+    defaults={"strength": 0.1, "most": 6, "without": ""},
+    source="algorithms.decisions.tables:CLUMPS",
+    **_TABLE,
+    words=_COUNT,
+)
+"""The number of clusters, but for noise that r keeps for each number."""
+
+
+def k_centres(sample: Any, r: Randomness, *, k: int, without: str) -> Reals:
+    """Return the centres of k clusters; of fewer where a sample has fewer distinct rows."""
+    points, weights = points_of(sample, without)
+    if isinstance(k, bool) or not isinstance(k, int) or not k >= 2:
+        raise ValueError(f"k={k!r} must be an integer of at least 2: how many clusters, e.g. 3")
+    return centres_of(points, weights, min(k, len(points)), r)
+
+
+@subject(
+    source="algorithms.decisions.tables:CLUMPS",
+    **_TABLE,
+    view="predict|partition",
+    words={"sister": "r_cluster_members", **_MEMBERS},
+)
+def cluster_members(sample: Any, r: Randomness, *, k: int = 3, without: str = "") -> Clusters:
+    """Return k clusters, whose `predict` says which rows belong together."""
+    return Clusters(k_centres(sample, r, k=k, without=without))
+
+
+def on_one_grid(centres: Reals, r: Randomness, *, width: float) -> Clusters:
+    check_width(width)
+    return align(centres, r, width=width)
+
+
+def centres_apart(first: Reals, second: Reals, *, width: float) -> float:
+    check_width(width)
+    return align_mismatch(first, second, width)
+
+
+r_cluster_members = composed(
+    core=k_centres,
+    finish=on_one_grid,
+    mismatch=centres_apart,
+    mismatch_is="upper",
+    defaults={"k": 3, "width": 4.0, "without": ""},
+    source="algorithms.decisions.tables:CLUMPS",
+    **_TABLE,
+    view="predict|partition",
+    words=_MEMBERS,
+)
+"""k clusters, with centres on one random grid."""
