@@ -52,6 +52,13 @@ SCORE = option(
     "How a fit is scored on rows that it has not learnt from: a scorer of scikit-learn's by its name, or module:fn, "
     "called fn(output, X, y) (default: the estimator's own score).",
     "NAME|FN",
+    basic=False,
+)
+SCORE_AT_LEAST = option(
+    "Pass only if the mean score of the fits is at least this, too: a learner that ignores its data is stable "
+    "(default: the score is not judged).",
+    "S",
+    SURE,
 )
 NO_INTEGRATE = option(
     "Count the outputs that differ, and do not use the mismatch probability that the subject computes for each pair.",

@@ -74,6 +74,8 @@ def audit(subject: Learner, source: object = None, **keywords: Unpack[AuditKeywo
     - `fixed`: Run exactly N pairs and judge once (default: stop as soon as there is a verdict).
     - `rho`: The mismatch probability that you accept (default: what the subject claims, else 0.1).
     - `pairs`: Maximum number of pairs (default: 100 / rho).
+    - `score_at_least`: Pass only if the mean score of the fits is at least this, too: a learner that ignores its data
+      is stable (default: the score is not judged).
     - `no_integrate`: Count the outputs that differ, and do not use the mismatch probability that the subject computes
       for each pair.
 
@@ -160,6 +162,7 @@ def ask(question: str, subject: Learner, source: object = None, **keywords: Unpa
       "tau=0.05,0.1", or "p=0.4:0.6:lin21" for {p} in the source (required).
     - `worst`: Search for the value with the largest rho, and confirm it on fresh pairs.
     - `pairs`: Number of pairs in all (default: 1000 for each value).
+    - `score`: as in `audit`.
 
     `estimate`: How often do two runs of the subject on fresh samples differ? An estimate without a target. Runs its
     code.
@@ -168,6 +171,7 @@ def ask(question: str, subject: Learner, source: object = None, **keywords: Unpa
     - `pairs`: Maximum number of pairs (default: as many as are always enough).
     - `measure`: What is estimated: rho, the probability that two outputs differ, or churn, the share of predictions
       that change (default: rho).
+    - `score`: as in `audit`.
 
     `explain`: Why do two runs of the subject differ on fresh samples with the same r? Runs its code, and says what to
     change.
@@ -176,7 +180,8 @@ def ask(question: str, subject: Learner, source: object = None, **keywords: Unpa
       times as many.
     - `trace`: Also look for the first local variable that differs although its inputs do not; this is a hint only, and
       slow.
-    - `fixed`, `inputs`, `private`, `family`, `rho`, `measure`, `score`, `no_integrate`, `baseline`: as in `audit`.
+    - `fixed`, `inputs`, `private`, `family`, `rho`, `measure`, `score`, `score_at_least`, `no_integrate`, `baseline`:
+      as in `audit`.
 
     `hunt`: For which source of a family is rho largest, and is it more than you accept? Runs the code of the subject.
 
@@ -192,7 +197,7 @@ def ask(question: str, subject: Learner, source: object = None, **keywords: Unpa
     - `pairs`: Maximum number of pairs in all (default: 2000 / rho, and 2000 / delta more for a subject that declares
       that at most a share delta of its runs are inaccurate).
     - `most`: Largest number of rows that is tried (default: no limit).
-    - `rho`: as in `audit`.
+    - `rho`, `score`: as in `audit`.
 
     `repair`: Which wrapper makes the subject reproducible, and at what price? Runs its code, and prints the code to
     paste.

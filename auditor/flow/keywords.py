@@ -40,6 +40,7 @@ class ReplayKeywords(TypedDict, total=False):
     pairs: int | None
     measure: str | None
     score: Any
+    score_at_least: float | None
     no_integrate: bool
     baseline: Any
 

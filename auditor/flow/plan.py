@@ -42,6 +42,7 @@ class Plan(msgspec.Struct, frozen=True):
     named: int = 0  # trials that are run before those that count for a pass
     integrates: bool = False  # whether rho is the mean of what is known of each pair, and no count of coins
     extends: bool = True  # whether a ledger lets it go on after its budget, if it is undecided by then
+    score: float | None = None  # the least mean score that is asked for, as a number in [0, 1]
     stated: float | None = None  # the confidence of all that is said together, where this plan has a share of the error
 
     @property
@@ -54,8 +55,8 @@ class Plan(msgspec.Struct, frozen=True):
         assert self.target is not None
         budget = None if self.is_of_means else self.first_budget or self.budget  # whose same command may go on
         kept = DOUBT if self.integrates else 0.0
-        family = self.family * self.cells
-        return Gate(self.target, self.alpha, budget=budget, delta=self.delta, family=family, kept=kept)
+        family, scored = self.family * self.cells, self.score is not None
+        return Gate(self.target, self.alpha, budget=budget, delta=self.delta, family=family, kept=kept, scored=scored)
 
     @property
     def is_of_means(self) -> bool:
@@ -90,7 +91,10 @@ class Plan(msgspec.Struct, frozen=True):
             return self.budget
         # Of several cells each has its share of the budget.
         planned = None if self.is_of_means else (self.first_budget or self.budget) // self.cells
-        return self.cells * (self.named + least_pairs(self.target, self.alpha, self.design, planned))
+        least = least_pairs(self.target, self.alpha, self.design, planned)
+        if self.score is not None:
+            least = max(least, least_pairs(1 - self.score, self.alpha, "anytime"))
+        return self.cells * (self.named + least)
 
 
 def error_probability(confidence: float) -> float:

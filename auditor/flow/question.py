@@ -20,7 +20,7 @@ import msgspec
 from auditor.errors import AuditorError, BadValue, UsageError, suggestion
 from auditor.flow.parts import Bar, Chart, Details, Part
 from auditor.flow.plan import Plan
-from auditor.flow.record import Accuracy, CellRow, Finding, Measure, Record, RhoInterval
+from auditor.flow.record import Accuracy, CellRow, Finding, Measure, Record, RhoInterval, Score
 from auditor.flow.verdict import Verdict
 from auditor.flow.wobbles import Wobbles
 from auditor.lookup import CHECK, QUESTIONS, registered
@@ -71,6 +71,7 @@ class Answer(msgspec.Struct):
     mismatches: int | None = None
     rho: RhoInterval | None = None
     accuracy: Accuracy | None = None
+    score: Score | None = None
     examples: list[Mismatch] = []
     findings: list[Finding] = []
     wobbles: Wobbles | None = None

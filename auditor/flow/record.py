@@ -84,6 +84,19 @@ class Accuracy(msgspec.Struct, frozen=True):
     certified: bool | None = None  # whether the share was shown to be within what is allowed; a pass only refutes none
 
 
+class Score(msgspec.Struct, frozen=True):
+    """How good the fits are on rows that they have not learnt from: the mean over pairs of the mean of both runs."""
+
+    name: str  # accuracy, r2, module:fn; "score" for the estimator's own
+    estimate: float  # the mean that was seen
+    standard_error: float | None  # of the estimate; it describes, and bounds nothing
+    low: float | None  # lower limit of the mean; null where the score has no known range
+    high: float | None  # upper limit
+    confidence: float  # with which the interval holds
+    pairs: int  # that were scored
+    at_least: float | None = None  # what was asked for
+
+
 class Finding(msgspec.Struct, frozen=True):
     """Something worth knowing besides the verdict; severity is "info", "warning" or "error"."""
 
@@ -128,6 +141,7 @@ class CellRow(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float  # with which the interval holds
     runs: int | None = None  # whose accuracy was judged
     failures: int | None = None  # of them, inaccurate
+    score: float | None = None  # the mean score of its fits, where they are scored
     verdict: str = "inconclusive"  # pass, fail, inconclusive or error
     error: str | None = None  # what ended it
     replay: str | None = None  # of its first mismatch
@@ -232,7 +246,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     unit: str = "pairs"  # what the budget counts
     verdict: str  # pass, fail, inconclusive or error
     reason: str  # the verdict in a sentence
-    decided_by: str  # mismatches, churn, accuracy, budget, clock, interrupt, error, ...
+    decided_by: str  # mismatches, churn, accuracy, score, budget, clock, interrupt, error, ...
     error_spent: float  # the verdict is wrong with at most this probability
     bound: Bound | None  # the limit that decided
     measures: list[Measure]  # every number that was asked for, with its interval
@@ -240,6 +254,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     mismatches: int | None = None  # of the pairs, those whose outputs differ
     rho: RhoInterval | None = None  # its estimate and interval, where the question is about pairs
     accuracy: Accuracy | None = None  # of single runs, where the subject declares how to judge them
+    score: Score | None = None  # of fits on rows that they have not learnt from, where the source has labels
     cells: list[CellRow]  # a row for each source, input, value or size
     answer: Any  # the question's own part: {"question": NAME, ...}
     preflight: Preflight | None  # what was looked at before anything was counted

@@ -50,7 +50,7 @@ _BEFORE = -1.0  # seconds: what a ledger had took none of this run's
 _OWN_FIELDS = ("params", "family", "baseline")  # options that a record has in a field of its own
 _OF_PLAN = ("design", "target", "confidence", "budget", "first_budget", "family", "unit")  # as they are
 _OF_VERDICT = ("reason", "decided_by", "error_spent", "bound")
-_OF_ANSWER = ("measures", "pairs", "mismatches", "rho", "accuracy", "wobbles")
+_OF_ANSWER = ("measures", "pairs", "mismatches", "rho", "accuracy", "score", "wobbles")
 _LONGEST = 200  # characters of what no JSON can hold
 
 

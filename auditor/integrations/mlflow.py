@@ -45,6 +45,9 @@ def _metrics(record: Record) -> Iterator[tuple[str, float]]:
         yield from ((f"{one.name}.low", one.low), (f"{one.name}.high", one.high))
         if one.estimate is not None:
             yield one.name, one.estimate
+    if score := record.score:
+        limits = {"score": score.estimate, "score.low": score.low, "score.high": score.high}
+        yield from ((name, value) for name, value in limits.items() if value is not None)
     counts = {"pairs": record.pairs, "mismatches": record.mismatches, "target": record.target}
     yield from ((name, value) for name, value in counts.items() if value is not None)
     yield from (("runs", record.cost.runs), ("seconds", record.cost.seconds_total))

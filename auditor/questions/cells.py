@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from auditor.errors import AuditorError, SubjectError, UsageError, check_count
 from auditor.flow.plan import Plan, error_probability
 from auditor.flow.question import Answer, Inquiry, InquiryBase, Mismatch, Outlook, Question, Work
-from auditor.flow.record import EXAMPLES, Accuracy, CellRow, Finding, RhoInterval
+from auditor.flow.record import EXAMPLES, Accuracy, CellRow, Finding, RhoInterval, Score
 from auditor.flow.verdict import Bound, Tally, Verdict
 from auditor.request import OverCells, Request
 from auditor.sources.source import name_of_source
@@ -372,10 +372,21 @@ class EveryCell(InquiryBase):
             mismatches=None if worst.pairs is None else sum(one.mismatches or 0 for one in answers),
             rho=worst.rho and replace(worst.rho, estimate=None, low=low, high=high),
             accuracy=self._accuracy(answers),
+            score=self._score(answers),
             examples=[replace(answers[cell].examples[0], cell=cell) for cell in differing[:EXAMPLES]],
             findings=[finding for one in answers for finding in one.findings],
             wobbles=worst.wobbles and replace(worst.wobbles, cell=at),
         )
+
+    @staticmethod
+    def _score(answers: Sequence[Answer]) -> Score | None:
+        """Return the score of the cell that has the least, with limits of the least of all; None if one has none."""
+        found = [one.score for one in answers if one.score]
+        if len(found) < len(answers):
+            return None
+        worst = min(found, key=lambda one: one.estimate)
+        lows, highs = ([getattr(one, end) for one in found] for end in ("low", "high"))
+        return worst if None in lows else replace(worst, low=min(lows), high=min(highs))
 
     def _accuracy(self, answers: Sequence[Answer]) -> Accuracy | None:
         """Return the counts of all cells, and where the largest share of inaccurate runs is; limits of all at once."""
@@ -474,7 +485,7 @@ class UnsharedAndShared(InquiryBase):
         """True if the verdicts put one rho above the target, and the other not."""
         if self.leaves[one].outcome() != "fail" or self.leaves[other].outcome() != "pass":
             return False
-        return self.leaves[one].verdict().decided_by not in ("accuracy", "formula")
+        return self.leaves[one].verdict().decided_by not in ("accuracy", "formula", "score")
 
     def outlook(self) -> Outlook:
         return next((leaf for leaf in self.leaves if leaf.next()), self.leaves[-1]).outlook()

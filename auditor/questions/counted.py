@@ -7,6 +7,7 @@ them share their randomness: each has a seed of its own, which is a root like an
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -16,6 +17,7 @@ from auditor.flow.question import InquiryBase, Work
 from auditor.flow.record import CellRow
 from auditor.flow.verdict import Tally
 from auditor.questions.cells import cell_row
+from auditor.questions.scores import ScoreCount
 from auditor.randomness import cell_seed
 from auditor.statistics.interval import two_sided
 from auditor.trials.cell import Cell
@@ -32,6 +34,7 @@ class Counted(msgspec.Struct):
     tally: Tally = msgspec.field(default_factory=Tally)
     error: AuditorError | None = None
     first: int | None = None  # its first mismatch
+    scores: ScoreCount = msgspec.field(default_factory=ScoreCount)
     _band: tuple[int, tuple[float, float]] = (0, (0.0, 1.0))
 
     @property
@@ -50,6 +53,7 @@ class Counted(msgspec.Struct):
         differs = trial.difference is not None
         if differs and self.first is None:
             self.first = trial.index
+        self.scores.add(self.cell.scorer, trial)
         self.tally = self.tally.plus(differs=differs, accurate=trial.accurate)
 
     def replay(self, pair: int | None) -> str | None:
@@ -58,7 +62,8 @@ class Counted(msgspec.Struct):
 
     def row(self, band: tuple[float, float], confidence: float, verdict: str = "inconclusive") -> CellRow:
         """Return its row of the record; `confidence` is that of all rows' bands together."""
-        known = {"low": band[0], "high": band[1], "confidence": confidence, "verdict": verdict}
+        known: dict[str, Any] = {"low": band[0], "high": band[1], "confidence": confidence, "verdict": verdict}
+        known |= {"score": self.scores.mean}
         if self.error:
             known |= {"verdict": "error", "error": str(self.error)}
         return cell_row(self.cell, self.bench, self.tally, **known, replay=self.replay(self.first))

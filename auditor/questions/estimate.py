@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import msgspec
 from msgspec.structs import replace
@@ -24,7 +24,7 @@ from auditor.questions.cells import load_asked
 from auditor.questions.one_pair import show_pair
 from auditor.questions.pairs import Churn, PairsInquiry, check_has_churn
 from auditor.questions.reasons import found_words
-from auditor.request import SURE, Options, Request, option
+from auditor.request import SCORE, SURE, Options, Request, option
 from auditor.statistics.cost import always_enough, fewest_pairs, next_look, soonest
 from auditor.statistics.interval import MeanEvidence, two_sided
 from auditor.statistics.outward import about, between, exact, sure
@@ -50,6 +50,7 @@ class EstimateOptions(Options, frozen=True, kw_only=True):
             "WHAT",
         ),
     ] = "rho"
+    score: Annotated[Any, SCORE] = None
 
 
 class EstimateAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="question", tag="estimate"):

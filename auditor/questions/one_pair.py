@@ -37,6 +37,7 @@ class Replayed(msgspec.Struct, frozen=True):
     outputs: tuple[Any, Any]
     difference: Difference | None  # None if they are the same, or close where a tolerance was given
     within: Tolerance | None = None
+    scores: tuple[float | None, ...] = ()  # of both outputs, on rows that they have not seen, where they are scored
 
 
 def replay(
@@ -61,10 +62,15 @@ def replay(
 
 def run_again(bench: Bench, pair: int) -> Replayed:
     """Run both runs of a pair again."""
-    seen = bench.see(bench.run(pair, 0))
+    output = bench.run(pair, 0)
+    seen = bench.see(output)
     first = settle(seen)  # the second run may write into it
-    second = bench.see(bench.run(pair, 1))
-    return Replayed(pair, (as_it_was(seen, first), second), bench.difference(first, second), bench.within)
+    score, output = bench.score(output, pair, 0), bench.run(pair, 1)
+    second = bench.see(output)
+    difference = bench.difference(first, second)
+    outputs = as_it_was(seen, first), as_it_was(second, settle(second)) if bench.scorer else second
+    scores = (score, bench.score(output, pair, 1)) if score is not None else ()
+    return Replayed(pair, outputs, difference, bench.within, scores)
 
 
 def show_pair(bench: Bench, index: int) -> Iterator[Part]:
@@ -73,6 +79,9 @@ def show_pair(bench: Bench, index: int) -> Iterator[Part]:
     difference, within = replayed.difference, replayed.within
     agree, differ = ("CLOSE", "NOT CLOSE") if within else ("SAME", "DIFFERENT")
     yield Words(f"{agree if difference is None else differ}  pair {index}", "title")
+    if bench.scorer and replayed.scores and None not in replayed.scores:
+        scores = " and ".join(f"{score:.4g}" for score in replayed.scores)
+        yield Words(f"{bench.scorer.name} of the two fits, on rows that each has not seen: {scores}")
     texts = [describe(output, _SHORT + 1) for output in replayed.outputs]
     if difference is None and texts[0] == texts[1]:
         yield Listing("both outputs:", texts[:1])

@@ -18,18 +18,20 @@ from auditor.errors import UsageError
 from auditor.flow.parts import Details, Part, Words
 from auditor.flow.plan import DEFAULT_TARGET, Plan, error_probability, make_plan
 from auditor.flow.question import Answer, Outlook, with_example
-from auditor.flow.record import EXAMPLES, Accuracy, CellRow, Measure, Record
+from auditor.flow.record import EXAMPLES, Accuracy, CellRow, Finding, Measure, Record
 from auditor.flow.record import RhoInterval as Interval
 from auditor.flow.verdict import Tally, Verdict, is_accuracy_certified, is_decided, outcome
 from auditor.flow.wobbles import WATCHED, wobbles
 from auditor.questions.cells import CellQuestion, OneCell, cell_row
 from auditor.questions.one_pair import show_pair
 from auditor.questions.reasons import Judged, decide
-from auditor.request import NO_INTEGRATE, OTHER, RHO, SCORE, SURE, OverCells, option
+from auditor.questions.scores import ScoreCount, combined, judged_by_score, with_score
+from auditor.request import NO_INTEGRATE, OTHER, RHO, SCORE, SCORE_AT_LEAST, SURE, OverCells, option
 from auditor.statistics.cost import prospect, soonest
 from auditor.statistics.gate import Gate
 from auditor.statistics.interval import MeanEvidence, log_e_fail, two_sided
-from auditor.statistics.outward import at_least, at_most
+from auditor.statistics.outward import at_least, at_most, exact
+from auditor.subjects.estimators import Fit
 from auditor.subjects.subject import Subject
 from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench, Trial
@@ -50,6 +52,7 @@ class PairsOptions(OverCells, frozen=True, kw_only=True):
         ),
     ] = "rho"
     score: Annotated[Any, SCORE] = None
+    score_at_least: Annotated[float | None, SCORE_AT_LEAST] = None
     no_integrate: Annotated[bool, NO_INTEGRATE] = False
     baseline: Annotated[Any, option("What was counted before, for a subject that is to get no worse.", None, None)] = (
         None
@@ -95,7 +98,7 @@ def make_pairs_plan(cell: Cell, options: PairsOptions, *, gates: str = "rho") ->
         pairs=options.pairs,
         fixed=options.fixed,
     )
-    return replace(plan, family=options.family)
+    return with_score(replace(plan, family=options.family), cell.scorer, options.score_at_least)
 
 
 @dataclass(slots=True)
@@ -106,6 +109,7 @@ class PairsInquiry(OneCell):
     mean: MeanEvidence = field(default_factory=MeanEvidence)  # of churn, or of another number that a pair has
     churns: list[float] = field(default_factory=list)
     elements: list[Any] = field(default_factory=list)  # what the first pairs showed of their outputs' elements
+    scores: ScoreCount = field(default_factory=ScoreCount)
     gate: Gate = field(init=False)
 
     def __post_init__(self) -> None:
@@ -118,7 +122,11 @@ class PairsInquiry(OneCell):
     def add(self, cell: int, trial: Trial) -> bool:
         self.count(cell, trial)
         if self.plan.design == "anytime":
-            self.decided = is_decided(self.plan, self.gate, self.tally, self.mean)
+            self.decided = (
+                is_decided(self.plan, self.gate, self.tally, self.mean)
+                if self.plan.score is None
+                else PairsInquiry.outcome(self) != "inconclusive"
+            )
         return self.decided
 
     def count(self, cell: int, trial: Trial) -> None:
@@ -135,13 +143,24 @@ class PairsInquiry(OneCell):
             self.churns.append(trial.churn)
         if trial.payload is not None:
             self.elements.append(trial.payload)
+        self.scores.add(self.cell.scorer, trial)
         self.tally = self.tally.plus(differs=differs, accurate=trial.accurate)
 
     def claim(self) -> str:
         return "the mean churn" if self.is_of_churn else self.plan.gates
 
     def proviso(self) -> str:
-        return f"; {self.judged.open} for all of them" if is_accuracy_certified(self.plan, self.tally) is False else ""
+        words = f"; {self.judged.open} for all of them" if is_accuracy_certified(self.plan, self.tally) is False else ""
+        if self.plan.score is None or self.cell.scorer is None:
+            return words
+        return f"{words}; the mean {self.cell.scorer.name} is at least {exact(self.asked_score)} with each of them"
+
+    @property
+    def asked_score(self) -> float:
+        """The least mean score that is asked for, as the scorer gives it."""
+        assert self.plan.score is not None  # or it is not asked about
+        assert self.cell.scorer is not None
+        return self.cell.scorer.from_unit(self.plan.score)
 
     def suspicion(self) -> float:
         if self.plan.is_of_means:
@@ -151,10 +170,12 @@ class PairsInquiry(OneCell):
     def outcome(self) -> str:
         if self.plan.design == "fixed" and self.tally.pairs < self.plan.budget:
             return "inconclusive"  # it is judged once, at its end
-        return outcome(self.plan, self.gate, self.tally, self.mean)
+        found = outcome(self.plan, self.gate, self.tally, self.mean)
+        return found if self.plan.score is None else combined(found, self.scores.state(self.plan.score, self.gate))
 
     def verdict(self) -> Verdict:
-        return decide(self.plan, self.gate, self.tally, self.mean, self.judged)
+        found = decide(self.plan, self.gate, self.tally, self.mean, self.judged)
+        return judged_by_score(found, self.scores, self.cell.scorer, self.plan, self.gate)
 
     @property
     def evidence(self) -> MeanEvidence:
@@ -178,9 +199,17 @@ class PairsInquiry(OneCell):
             mismatches=self.tally.mismatches,
             rho=rho,
             accuracy=accuracy,
+            score=self.scores.answer(self.cell.scorer, self.plan),
             examples=self.examples,
+            findings=[*self._unscored()],
             wobbles=wobbles(self.elements, self.tally.pairs, self.bench.view.numbers if self.bench else None),
         )
+
+    def _unscored(self) -> Iterator[Finding]:
+        """Yield that an estimator has no score, though others of its kind have."""
+        if self.cell.scorer is not None and not self.scores.is_whole and isinstance(self.cell.subject.fn, Fit):
+            words = "its own score raised, or was no number in the range of such scores, so that it is not scored"
+            yield Finding("score", "info", f"{words}: name another, e.g. --score accuracy or --score r2")
 
     def _rho_measure(self, rho: Interval) -> Measure:
         counts = (self.tally.mismatches, self.tally.pairs)
@@ -210,7 +239,7 @@ class PairsInquiry(OneCell):
         found: dict[str, Any] = {"low": low, "high": high}
         if self.plan.is_of_means and self.evidence.n:
             found = dict(zip(("estimate", "low", "high"), self.of_mean(self.evidence), strict=True))
-        found |= {"confidence": self.plan.confidence, "verdict": self.outcome()}
+        found |= {"confidence": self.plan.confidence, "verdict": self.outcome(), "score": self.scores.mean}
         replay = self.replay(self.examples[0].index) if self.examples else None
         return cell_row(self.cell, self.bench, self.tally, **found, replay=replay)
 
@@ -229,7 +258,7 @@ class PairsInquiry(OneCell):
         Of counts this is exact, by the gate's law, if rho is the rate seen; a mean's evidence is let grow as it did.
         """
         plan, gate, n, k = self.plan, self.gate, self.tally.pairs, self.tally.mismatches
-        if plan.design == "fixed" or not n:
+        if plan.design == "fixed" or not n or plan.score is not None:
             return None
         if plan.is_of_means:
             evidence = self.mean
@@ -282,8 +311,10 @@ class Rho(CellQuestion):
         if options.baseline is not None:
             from auditor.questions.no_worse import settle_no_worse
 
+            if options.score_at_least is not None:
+                raise UsageError("--score-at-least does not go with expect = 'no worse': a baseline is of rho alone")
             found = settle_no_worse(cell, options)
-        elif cell.subject.finishing is not None and not options.no_integrate:
+        elif cell.subject.finishing is not None and not options.no_integrate and options.score_at_least is None:
             from auditor.questions.integrated import settle_integrated
 
             found = settle_integrated(cell, options)

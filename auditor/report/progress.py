@@ -99,7 +99,11 @@ class Watching:
             self.notice(f"{name}: {inquiry.asks or f'{plan.budget:,} {plan.unit} in all'}")
             return
         least, most = (plan.runs * count + 2 * PAIRS for count in (plan.least_trials, plan.budget))
-        self.notice(f"auditing {name}: is {plan.gates} at most {exact(plan.target)}?")
+        scorer = inquiry.cells[0].scorer
+        score = ""
+        if scorer and plan.score is not None:
+            score = f", and the mean {scorer.name} at least {exact(scorer.from_unit(plan.score))}"
+        self.notice(f"auditing {name}: is {plan.gates} at most {exact(plan.target)}{score}?")
         self.notice(f"a pass takes {least:,} runs or more; {most:,} are the most")
 
     def timed(self, seconds_a_run: float) -> None:

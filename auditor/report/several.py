@@ -34,7 +34,6 @@ _COLUMNS = (
     Column("subject", least=24),
     Column("verdict"),
     Column("expected", named=True),
-    *(Column(name, right=True) for name in ("target", "rho", "pairs", "seconds")),
 )
 
 
@@ -43,8 +42,9 @@ def show_summary(
 ) -> None:
     """Print the table, the report of each audit that did not end as expected, and what all verdicts are worth."""
     common = _common_prefix([record.label for record in records])
-    rows = [[*_cells(record, record.label[len(common) :])] for record in records]
-    out.print(TableRows(_COLUMNS, rows, heads=2))
+    names = figure_names(records)
+    rows = [[*_cells(record, record.label[len(common) :], names)] for record in records]
+    out.print(TableRows([*_COLUMNS, *(Column(name, right=True) for name in names)], rows, heads=2))
     surprises = [record for record in records if not record.is_as_expected]
     for record in surprises:
         unmet = f": {record.verdict}, expected {record.expect}"
@@ -71,20 +71,40 @@ def _common_prefix(names: Sequence[str]) -> str:
     return package if len(names) > 1 and all(name.startswith(package) for name in names) else ""
 
 
-def _cells(record: Record, name: str) -> Iterator[Text]:
+def _cells(record: Record, name: str, names: Sequence[str]) -> Iterator[Text]:
     """Yield the cells of an audit in the table of a gate."""
     ok = record.is_as_expected
     yield Text("ok" if ok else "NO", style="green" if ok else "bold red")
     yield Text(visible(name))
     yield Text(record.verdict, style=STYLES[record.verdict])
     yield Text(record.expect)
-    yield from map(Text, figures(record))
+    yield from map(Text, figures(record, names))
 
 
-def figures(record: Record) -> tuple[str, str, str, str]:
-    """Return the target, the bound that was reached, the trials and the seconds of an audit, as texts."""
-    target = "" if record.target is None else exact(record.target)
-    return target, reached(record), f"{count_trials(record):,}", f"{record.cost.seconds_total:.1f}"
+def figure_names(records: Sequence[Record]) -> tuple[str, ...]:
+    """Return the names of what a table says in numbers of each audit; the score where one of them has one."""
+    score = ("score",) if any(record.score for record in records) else ()
+    return ("target", "rho", *score, "pairs", "seconds")
+
+
+def figures(record: Record, names: Sequence[str]) -> list[str]:
+    """Return the target, the bound that was reached, the score, the trials and the seconds of an audit, as texts."""
+    found = {
+        "target": "" if record.target is None else exact(record.target),
+        "rho": reached(record),
+        "score": _scored(record),
+        "pairs": f"{count_trials(record):,}",
+        "seconds": f"{record.cost.seconds_total:.1f}",
+    }
+    return [found[name] for name in names]
+
+
+def _scored(record: Record) -> str:
+    """Return the mean score of an audit's fits, and what was asked for: "0.931 (at least 0.9)"."""
+    if record.score is None:
+        return ""
+    least = record.score.at_least
+    return f"{record.score.estimate:.3g}" + ("" if least is None else f" (at least {exact(least)})")
 
 
 def reached(record: Record) -> str:

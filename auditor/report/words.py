@@ -106,8 +106,9 @@ def _one_screen(record: Record, report: Report) -> Iterator[Part]:
     """Yield the bar, the estimate of a mean, what differs, what was noticed, and what to try next."""
     if record.verdict != "error":
         yield from (bar for bar in report.bars if bar.target is None or not report.is_survey)
-    if estimate := _mean(record):
-        yield Facts([("estimate", estimate)])
+    rows: list[Row] = [("estimate", estimate)] if (estimate := _mean(record)) else []
+    if rows := [*rows, *_score(record)]:
+        yield Facts(rows)
     yield from report.lead
     if not report.is_survey:
         yield from _cells(record, with_limits=False)
@@ -325,6 +326,23 @@ def _measured(record: Record, verbose: bool) -> Iterator[Row]:
         )
     if record.accuracy:
         yield _accuracy(record, answer.get("loss"))
+    yield from _score(record)
+
+
+def _score(record: Record) -> Iterator[Row]:
+    """Yield the row about how good the fits are."""
+    found = record.score
+    if found is None:
+        return
+    error = "" if found.standard_error is None else f", with a standard error of {found.standard_error:.2g}"
+    least = f"; the least of {len(record.cells)} {_cell_word(record)}s" if _is_worst_of_several(record) else ""
+    limits = ""
+    if found.low is not None and found.high is not None:
+        limits = f"; {between(found.low, found.high, beside=found.at_least)} ({percent(found.confidence)} confidence)"
+    asked = "" if found.at_least is None else f"; at least {exact(found.at_least)} is asked for"
+    own = found.name == "score"
+    by = (f"{found.estimate:.3g}{error}, by {'its own score' if own else ''}", "" if own else found.name)
+    yield "score", *by, f" on rows that the fit has not seen{least}{limits}{asked}"
 
 
 def _rho(record: Record, answer: dict[str, Any], verbose: bool) -> str:
@@ -535,7 +553,7 @@ def advice(record: Record) -> Iterator[Part]:
     A subject that is inaccurate, or not as declared, has other troubles; a comparison has no target, and its new
     version may be good enough.
     """
-    wobbles, is_other = record.wobbles, record.decided_by in ("accuracy", "formula")
+    wobbles, is_other = record.wobbles, record.decided_by in ("accuracy", "formula", "score")
     if record.verdict != "fail" or record.target is None or wobbles is None or not wobbles.mismatches or is_other:
         return
     yield from spoken.remedies(record)

@@ -73,6 +73,10 @@ class Resampling:
         """Return the numbers of the rows of a sample."""
         return rng.integers(0, self.count, size=size)
 
+    def left_out(self, size: int) -> float:
+        """Return how many rows a sample does not have, on average."""
+        return self.count * (1 - 1 / self.count) ** size
+
     def check_size(self, size: int) -> None:
         """BadValue for a size that samples cannot have."""
 
@@ -98,6 +102,9 @@ class Subsample(Resampling):
 
     def choose(self, rng: Generator, size: int) -> Places:
         return rng.permutation(self.count)[:size]
+
+    def left_out(self, size: int) -> float:
+        return float(self.count - size)
 
     def check_size(self, size: int) -> None:
         if size > self.count // 2:
@@ -166,6 +173,9 @@ class Groups(Resampling):
     def drawn(self, size: int) -> int:
         """Return how many groups make a sample of about so many rows."""
         return max(1, round(size * len(self.members) / self.count))
+
+    def left_out(self, size: int) -> float:
+        return self.count * (1 - 1 / len(self.members)) ** self.drawn(size)
 
     def choose_groups(self, rng: Generator, size: int) -> Places:
         return rng.integers(0, len(self.members), size=self.drawn(size))

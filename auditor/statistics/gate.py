@@ -87,7 +87,8 @@ class Gate:
     """The boundaries of one audit: mismatches against the target, inaccurate runs against delta.
 
     `budget` is the number of pairs that was planned for; after it the gate goes on, and asks for more evidence. Without
-    one the thresholds are Ville's. `kept` is the share of a fail's error that is set aside for a third way to fail.
+    one the thresholds are Ville's. `scored` is True where too small a mean score fails too. `kept` is the share of a
+    fail's error that is set aside for one more way to fail.
     """
 
     def __init__(
@@ -99,14 +100,16 @@ class Gate:
         delta: float | None = None,
         family: int = 1,
         kept: float = 0.0,
+        scored: bool = False,
     ) -> None:
-        # Only one of pass and fail can be wrong at the true rho, so each has all of alpha. But two ways to
-        # fail, irreproducible and inaccurate, share it. So do the fails of a family of audits: any of them may be
-        # wrong, while all of them pass wrongly only if the worst one does.
+        # Only one of pass and fail can be wrong at the true rho, so each has all of alpha. But the ways to fail,
+        # irreproducible, inaccurate and with too small a score, share it. So do the fails of a family of audits: any
+        # of them may be wrong, while all of them pass wrongly only if the worst one does.
         self.target, self.budget, self.delta = target, budget, delta
         self.alpha_pass = alpha
         self.alpha_kept = round(kept * alpha / family, 15)
-        self.alpha_fail = (1 - kept) * (alpha if delta is None else alpha / 2) / family
+        ways = 1 + (delta is not None) + scored
+        self.alpha_fail = (1 - kept) * (alpha / ways) / family
 
     @cached_property
     def passes(self) -> Boundary:

@@ -118,11 +118,20 @@ class Scorer(msgspec.Struct, frozen=True):
 
 
 @in_host
-def make_scorer(asked: Any, subject: Subject, source: Any, *, needed: bool = False) -> Scorer | None:
+def make_scorer(asked: Any, subject: Subject, source: Any, size: int, *, needed: bool = False) -> Scorer | None:
     """Return how fits of a subject are scored: as asked, else by the estimator's own score; None where they are not.
 
-    `source` is loaded if it is a data set. `needed` is True where a verdict depends on the score.
+    `source` is loaded if it is a data set. `needed` is True where a verdict depends on the score. Samples of a data set
+    that have all its rows leave none to score on: then there is no score.
     """
+    base = source.base if isinstance(source, Shifted) else source
+    if isinstance(base, Dataset) and base.way.left_out(size) < 1:
+        if not needed:
+            return None
+        raise UsageError(
+            f"--score-at-least needs rows that a sample does not have, and samples of {size:,} rows have all "
+            f"{base.count:,} of {base.name}: use a smaller --size"
+        )
     if asked is None:
         found = _default(subject, source)
         if needed and (found is None or found.range is None):

@@ -141,15 +141,15 @@ def make_cell(
         private=_private(subject, getattr(options, "private", None)),
         overridden=_overridden(subject, source, size, options),
         within=within,
-        scorer=_scorer(question, subject, source_used, kind, options),
+        scorer=_scorer(question, subject, source_used, size_used, kind, options),
     )
 
 
-def _scorer(question: str, subject: Subject, source: object, kind: str, options: Options) -> Scorer | None:
+def _scorer(question: str, subject: Subject, source: object, size: int, kind: str, options: Any) -> Scorer | None:
     """Return how the outputs are scored, where a question scores them and samples are rows."""
     asked, least = getattr(options, "score", None), getattr(options, "score_at_least", None)
     if question in SCORED and kind == "rows":
-        return make_scorer(asked, subject, source, needed=least is not None)
+        return make_scorer(asked, subject, source, size, needed=least is not None)
     if asked is None and least is None:
         return None
     name, value = ("score", asked) if least is None else ("score-at-least", least)

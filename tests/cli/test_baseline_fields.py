@@ -78,6 +78,7 @@ ELSEWHERE = {
     "fixed": "a baseline is counted to the end of its pairs",
     "measure": "a baseline is of rho",
     "score": "a baseline is of rho, whatever is scored beside it",
+    "score_at_least": "a baseline is of rho alone",
     "baseline": "what is asked here",
     "no_integrate": "outputs are counted",
     "jobs": "who runs it",

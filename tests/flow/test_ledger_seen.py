@@ -108,6 +108,9 @@ OTHERS: dict[str, Case] = {
         BaselineCounts(90, 3), "baseline", {"baseline": BaselineCounts(90, 2), "pairs": 5}, without=("fixed",)
     ),
     "score": Case("accuracy", "--score: none and accuracy", {"view": "predict", "probe": 5}, fitted, labelled),
+    "score_at_least": Case(
+        0.3, "score: None and 0.3", {"view": "predict", "probe": 5, "score": "accuracy"}, fitted, labelled
+    ),
     "measure": Case("churn", "churn", {"view": "predict", "probe": 5}, fitted, without=("fixed",)),
 }
 SAME = {

@@ -19,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 from support.requests import audit, bench_of
 
 from auditor.errors import AuditorError, SubjectError, UsageError
+from auditor.sources.datasets import Dataset
 from auditor.subjects.scoring import Scorer, accuracy, r_squared
 
 X = np.arange(120.0).reshape(60, 2)
@@ -81,6 +82,31 @@ def test_a_source_of_fresh_rows_scores_on_fresh_rows_and_a_shifted_one_on_rows_o
     assert len(held) == 1000
     unchanged = load_wine(return_X_y=True)[0]
     assert {*map(bytes, held)} <= {*map(bytes, unchanged)}
+
+
+@pytest.mark.parametrize(
+    ("options", "left"),
+    [
+        ({}, 60 * (59 / 60) ** 60),
+        ({"size": 20}, 60 * (59 / 60) ** 20),
+        ({"resample": "split"}, 30),
+        ({"resample": "groups(1)"}, 60 * (14 / 15) ** 15),
+        ({"resample": "strata"}, 60 * (59 / 60) ** 60),
+    ],
+)
+def test_how_many_rows_are_left_to_score_on(options: dict[str, Any], left: float) -> None:
+    """Within 6 standard errors of what 200 samples leave; strata draw a little more evenly than is reckoned."""
+    bench = bench_of(keep, GROUPED, **options)
+    counts = [len(bench.outside(index, which)[1]) for index in range(100) for which in (0, 1)]
+    assert isinstance(bench.source, Dataset)
+    assert bench.source.way.left_out(bench.size) == pytest.approx(left, rel=1e-12)
+    assert abs(np.mean(counts) - left) <= 6 * np.std(counts) / np.sqrt(200) + 0.02 * left
+
+
+def test_samples_that_have_every_row_are_not_scored() -> None:
+    assert bench_of(DecisionTreeClassifier, (X, Y), size=60 * 5).scorer is None
+    with pytest.raises(UsageError, match="samples of 300 rows have all 60 of 60 rows of data: use a smaller --size"):
+        bench_of(DecisionTreeClassifier, (X, Y), size=60 * 5, score_at_least=0.5)
 
 
 class Own:

@@ -21,7 +21,7 @@ from auditor.questions.counted import Counted, CountsCells, with_own_seed
 from auditor.questions.curve.answer import CurveAnswer, Fitted, WorstValue, answer_of, curve_parts, value_text
 from auditor.questions.curve.axis import Axis, make_axis, make_points
 from auditor.questions.one_pair import show_pair
-from auditor.request import SURE, Options, Request, option
+from auditor.request import SCORE, SURE, Options, Request, option
 from auditor.statistics import exponent
 from auditor.statistics.outward import at_least, at_most
 from auditor.trials.trial import Trial
@@ -44,6 +44,7 @@ class CurveOptions(Options, frozen=True, kw_only=True):
             '"size=100:1e6:log12", "tau=0.05,0.1", or "p=0.4:0.6:lin21" for {p} in the source (required).',
         ),
     ]
+    score: Annotated[Any, SCORE] = None
     worst: Annotated[bool, option("Search for the value with the largest rho, and confirm it on fresh pairs.")] = False
     pairs: Annotated[int | None, option("Number of pairs in all (default: 1000 for each value).", "N", SURE)] = None
 

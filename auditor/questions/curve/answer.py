@@ -84,14 +84,23 @@ def curve_parts(record: Record) -> Iterator[Part]:
         notes=said,
     )
     yield Words("\n".join(said))
-    table = []
+    table, scored = [], any(row.score is not None for row in rows)
     for i, (value, row) in enumerate(zip(answer.values, rows, strict=True)):
         rate = "" if row.estimate is None else f"{row.estimate:.3g}"
         counted = [f"{row.pairs:,}", f"{row.mismatches:,}", rate, f"{at_least(row.low)} to {at_most(row.high)}"]
         beside = ["" if (number := numbers[i]) is None else f"{number:.3g}" for numbers in held.values()]
-        table.append([value_text(value), *counted, *beside])
-    head = [answer.vary, "pairs", "differ", "rho", "interval", *(name.partition(" (")[0] for name in held)]
-    yield Table(head, table, extra=5)
+        score = [] if not scored else ["" if row.score is None else f"{row.score:.3g}"]
+        table.append([value_text(value), *counted, *score, *beside])
+    head = [
+        answer.vary,
+        "pairs",
+        "differ",
+        "rho",
+        "interval",
+        *(["score"] if scored else []),
+        *(name.partition(" (")[0] for name in held),
+    ]
+    yield Table(head, table, extra=5 + scored)
 
 
 def lines(answer: CurveAnswer, theorem: str | None) -> dict[str, list[float | None]]:

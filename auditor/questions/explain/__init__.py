@@ -64,7 +64,7 @@ class Explain(Question):
     name: ClassVar[str] = "explain"
     Options: ClassVar[type[ExplainOptions]] = ExplainOptions
     instead: ClassVar[Mapping[str, str]] = {"fixed": "pairs", "inputs": "params"}
-    refused: ClassVar[Sequence[str]] = ("fixed", "inputs", "measure", "no_integrate")
+    refused: ClassVar[Sequence[str]] = ("fixed", "inputs", "measure", "no_integrate", "score", "score_at_least")
     cell_word: ClassVar[str] = "experiment"
 
     def begin(self, request: Request) -> ExplainInquiry:
@@ -80,6 +80,8 @@ class Explain(Question):
             )
         if options.inputs is not None:
             raise UsageError("--inputs is no part of explain: give the one input in question with --param")
+        if options.score is not None or options.score_at_least is not None:
+            raise UsageError("--score is no part of explain: it asks why outputs differ, however good they are")
         if len(request.sources) > 1:
             raise UsageError(
                 f"explain takes one source, and {len(request.sources)} were given: ask about one at a time"

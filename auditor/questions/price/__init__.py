@@ -33,7 +33,7 @@ from auditor.questions.cells import load_asked, with_settings
 from auditor.questions.counted import Counted, CountsCells, with_own_seed
 from auditor.questions.one_pair import show_pair
 from auditor.questions.price.answer import CLAIMED, PriceAnswer, PricedClaim, not_found, price_parts, size_text
-from auditor.request import RHO, SURE, Options, Request, option
+from auditor.request import RHO, SCORE, SURE, Options, Request, option
 from auditor.sources.datasets import Dataset
 from auditor.statistics.bracket import FARTHEST, MOST_PROBES, Bracket, least_allowed
 from auditor.statistics.gate import Gate
@@ -52,6 +52,7 @@ class PriceOptions(Options, frozen=True, kw_only=True):
     """The options of price."""
 
     rho: Annotated[float | None, RHO] = None
+    score: Annotated[Any, SCORE] = None
     pairs: Annotated[
         int | None,
         option(

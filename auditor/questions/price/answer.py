@@ -48,6 +48,9 @@ def price_parts(record: Record) -> Iterator[Part]:
         yield Table(("", "rows", "x plain")[:columns], [row[:columns] for row in rows])
     if any(row.pairs for row in record.cells):
         yield _chart(record, answer)
+    if scored := sorted((row for row in record.cells if row.score is not None), key=lambda row: row.size):
+        table = [(f"{row.size:,}", f"{row.pairs:,}", f"{row.estimate or 0:.3g}", f"{row.score:.3g}") for row in scored]
+        yield Table(("rows", "pairs", "rho", "score"), table, title="What was seen at each size, and the mean score:")
     yield Words("\n".join(sentences(record, answer)), "dim")
 
 

@@ -23,10 +23,11 @@ def to_csv(record: Record) -> bytes:
     names = list(dict.fromkeys(name for one in bounds for name in one)) if isinstance(bounds, list) else []
     is_promised = isinstance(promised, list) and len(promised) == len(values)
     theorem = [record.theorem or "promised"] if is_promised else []
-    rows: list[list[Any]] = [[answer.get("vary") or "cell", *_HEAD, *theorem, *names, "error"]]
+    scored = ["score"] if any(cell.score is not None for cell in record.cells) else []
+    rows: list[list[Any]] = [[answer.get("vary") or "cell", *_HEAD, *scored, *theorem, *names, "error"]]
     for i, (value, cell) in enumerate(zip(values, record.cells, strict=False)):
         against = [*([promised[i]] if is_promised else []), *(bounds[i].get(name) for name in names)]
-        rows.append([value, *_counts(cell), *against, cell.error])
+        rows.append([value, *_counts(cell), *(cell.score for _ in scored), *against, cell.error])
     return _document(rows)
 
 

@@ -9,7 +9,7 @@ from auditor.flow.parts import Bar, Chart, Command, Facts, Listing, Part, Table,
 from auditor.flow.record import Record
 from auditor.lookup import short_name
 from auditor.report.pictures.plot import plot
-from auditor.report.several import figures, reached
+from auditor.report.several import figure_names, figures, reached
 from auditor.report.words import baseline_offers, count_trials, describe, shared_confidence
 from auditor.statistics.outward import exact
 
@@ -17,7 +17,7 @@ _CELL = 300  # characters of a text from a subject, in a table or a line
 _BLOCK = 4_000  # and in a block of its own
 _SECTIONS = 20  # surprises shown in full: GitHub refuses summaries above 1 MiB
 _WIDTH = 80  # columns of a plot
-_HEAD = ("", "subject", "verdict", "expected", "target", "rho", "pairs", "seconds")
+_HEAD = ("", "subject", "verdict", "expected")
 _THEOREMS = (
     *("theorem", "subject", "parameters", "rows asked", "claimed rho", "rho reached", "may be inaccurate"),
     *("inaccurate", "verdict", "pairs", "seconds"),
@@ -30,7 +30,8 @@ def markdown(records: Sequence[Record], confidence: float) -> str:
         return "\n\n".join(_section(records[0], "###")) + "\n"
     surprises = [record for record in records if not record.is_as_expected]
     parts = [f"### auditor: {len(records) - len(surprises)} of {len(records)} as expected"]
-    parts.append(_table(_HEAD, [_row(record) for record in records]))
+    names = figure_names(records)
+    parts.append(_table((*_HEAD, *names), [_row(record, names) for record in records]))
     parts.append(shared_confidence(confidence))
     parts += [f"{_data(subject)}: {words}" for words, subject in baseline_offers(records)]
     for record in surprises[:_SECTIONS]:
@@ -40,8 +41,8 @@ def markdown(records: Sequence[Record], confidence: float) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _row(record: Record) -> tuple[str, ...]:
-    target, rho, *rest = figures(record)
+def _row(record: Record, names: Sequence[str]) -> tuple[str, ...]:
+    target, rho, *rest = figures(record, names)
     met = "ok" if record.is_as_expected else "**NO**"
     return met, _data(record.label), _cell(record.verdict), _cell(record.expect), target, _data(rho), *rest
 

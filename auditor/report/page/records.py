@@ -14,7 +14,7 @@ from gzip import compress
 from typing import TYPE_CHECKING
 
 from auditor.escape import shortened
-from auditor.flow.parts import Chart, Command, Facts, Listing, Part, Words
+from auditor.flow.parts import Bar, Chart, Command, Facts, Listing, Part, Words
 from auditor.flow.record import Record, to_json, to_json_list
 from auditor.report.page.document import (
     Bars,
@@ -29,7 +29,7 @@ from auditor.report.page.document import (
     fragment,
     page,
 )
-from auditor.report.several import figures
+from auditor.report.several import figure_names, figures
 from auditor.report.words import (
     HOW_IT_RAN,
     Report,
@@ -106,6 +106,11 @@ def _picture(record: Record, report: Report) -> Iterator[Piece]:
         line = "" if record.target is None else "; the black line is the target"
         band = f"the band is where it may be ({percent(record.confidence)} confidence), the mark in it what was seen"
         yield Bars(f"{measure_name(record)}: {band}{line}", bars)
+    if (score := record.score) and score.low is not None and score.low >= 0 and score.high is not None:
+        line = "" if score.at_least is None else "; the black line is what is asked for"
+        tone = "" if score.at_least is None else record.verdict
+        bar = Bar(score.low, score.high, score.estimate, score.at_least, tone)
+        yield Bars(f"{score.name}: on rows that a fit has not seen, the larger the better{line}", [(score.name, bar)])
     yield from charts
     yield from (part for part in report.found if not isinstance(part, Chart))
     yield from report.cells
@@ -200,7 +205,7 @@ def _in_full(records: Sequence[Record]) -> dict[int, Markup]:
 
 def _overview(records: Sequence[Record], in_full: Container[int]) -> Overview:
     """Return the table of several audits, with links to those that are shown in full."""
-    proved = any(record.theorem for record in records)
+    proved, names = any(record.theorem for record in records), figure_names(records)
     lines = []
     for place, record in enumerate(records):
         first = record.measures[0] if record.measures else None
@@ -212,12 +217,12 @@ def _overview(records: Sequence[Record], in_full: Container[int]) -> Overview:
                 name=record.label,
                 verdict=record.verdict,
                 met=record.is_as_expected,
-                cells=[record.expect, *([record.theorem or ""] if proved else []), *figures(record)],
+                cells=[record.expect, *([record.theorem or ""] if proved else []), *figures(record, names)],
                 history=[*((one.low, one.estimate, one.high) for one in past), *now],
                 target=record.target,
             )
         )
-    head = ("expected", *(["theorem"] if proved else []), "target", "rho", "pairs", "seconds")
+    head = ("expected", *(["theorem"] if proved else []), *names)
     return Overview(head, 1 + proved, lines)
 
 
