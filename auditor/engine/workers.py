@@ -360,7 +360,8 @@ class Workers:
             return self._counts(task, replace(fall, failure=failure))
         what = (
             f"gave no output where the pair's first run had gone before it ({fall.failure}), and gives one alone: "
-            "it leaves something behind. Give it room for two runs, say by a higher --memory; it came to this"
+            "that run leaves something behind, or there is no room for two outputs. Give it room for two, say by a "
+            "higher --memory; it came to this"
         )
         return [Done((), 0.0, Fall(fall.index, RunFailed(self.bench.sent.name, fall.index, fall.which, what)))]
 

@@ -13,13 +13,13 @@ from typing import NamedTuple, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from auditor.errors import AuditorError, SubjectError
+from auditor.errors import AuditorError, SubjectError, as_ours, in_words
 from auditor.host.child import HostState, limit_this_host, this_host
 from auditor.host.limits import is_of_values, stay_with_one_thread
 from auditor.host.slot import DRAWING, IDLE, LOADING, RUNNING
 from auditor.lookup import found_by_files
 from auditor.trials.preflight import Look, look
-from auditor.trials.trial import DRAWN, DRAWS, RUNS, Bench, SubjectRaised, Trial
+from auditor.trials.trial import DRAWN, DRAWS, RUNS, Bench, Trial
 
 T = TypeVar("T")
 _STEADIED = 3  # tasks before which threads are limited: a run may load a library that was not there yet
@@ -106,13 +106,19 @@ class _Benches:
         return Done(trials, seconds, Fall(index, failure, max(0, self.host.slot.read().which), self.before))
 
     def _unforeseen(self, error: BaseException) -> AuditorError:
-        """Return what no one caught, as a failure of the run that was under way."""
+        """Return what no one caught. What a run raises is caught: this was raised while outputs were looked at."""
         run = self.host.slot.read().run
         if run is None:
             return SubjectError(
                 f"{self._name} cannot be loaded in a process of its own: {type(error).__name__}: {error}"
             ).caused_by(error)
-        return SubjectRaised(self._name, *run, error)
+        try:
+            return as_ours(error, self._name)
+        except MemoryError:
+            return SubjectError(f"there is no room to compare the outputs of pair {run[0]} of {self._name}")
+        except BaseException:
+            where = f"where outputs of pair {run[0]} of {self._name} are compared"
+            return SubjectError(f"auditor itself failed {where}, please report it: {in_words(error)}").caused_by(error)
 
     def _doubts(self, error: BaseException) -> bool:
         """True if a run may have failed for what earlier ones left behind: it is to be tried alone."""

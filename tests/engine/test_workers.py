@@ -269,8 +269,23 @@ def test_a_run_that_fails_after_its_pairs_other_run_alone_is_not_counted(how: st
     params = {"how": how, "runs": 1}
     record = auditor.audit("faults:tires", ROWS, size=5, params=params, on_error="bottom", jobs=2)
     assert (record.verdict, record.pairs) == ("error", 0)
-    assert "and gives one alone: it leaves something behind" in record.reason
+    assert "and gives one alone: that run leaves something behind" in record.reason
     assert record.reason.endswith("in the second run of pair 0")
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        ("ZeroDivisionError", "auditor itself failed where outputs of pair 0"),
+        ("MemoryError", "there is no room to compare"),
+    ],
+)
+def test_a_failure_to_compare_is_blamed_on_no_run(error: str, words: str) -> None:
+    asked: dict[str, Any] = {"size": 5, "params": {"error": error}, "on_error": "bottom", "second_process": False}
+    record = auditor.audit("faults:breaks_comparing", ROWS, **asked, jobs=2)
+    assert record.verdict == "error"
+    assert words in record.reason
+    assert "leaves something behind" not in record.reason
 
 
 def test_which_failures_may_be_for_what_went_before() -> None:

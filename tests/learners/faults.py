@@ -58,6 +58,16 @@ def tires(sample, r, *, how, runs=9):
 tired = []
 
 
+def breaks_comparing(sample, r, *, error):
+    """It breaks what compares two outputs."""
+    from auditor.trials import trial
+
+    code = compile(f"def broken(*_): raise {error}", "<frozen ours>", "exec")  # as if it were no code of a learner
+    exec(code, vars(trial))  # noqa: S102
+    trial.first_difference = trial.broken
+    return float(sample[0])
+
+
 def slow(sample, r, *, pause=0.01):
     time.sleep(pause)
     return round(float(sample.mean()), 1)
