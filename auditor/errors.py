@@ -69,6 +69,10 @@ def _revive(kind: type[AuditorError], args: tuple[Any, ...], attributes: dict[st
     return error
 
 
+class TimeIsUp(Exception):
+    """The time that an audit was given (--for) is over; the message says what was under way, if anything was."""
+
+
 class UsageError(AuditorError):
     """The request cannot be carried out: unknown target, bad option, a gate that cannot be decided."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import keyword
+import shlex
 import types
 import typing
 from collections.abc import Collection, Iterable, Mapping
@@ -300,6 +301,19 @@ class Request(msgspec.Struct, frozen=True):
     texts: Mapping[str, str] = {}
     expected: str | None = None  # by whoever asks; the subject's own expectation otherwise
     name: str | None = None  # what a report calls it, where several audits have one subject
+    typed: tuple[str, ...] = ()  # the words of the command line, where it was asked there
+
+    def continued(self, *, resumes: bool, time: str | None) -> str | None:
+        """Return the command that goes on where this one was stopped: from its ledger, else again with more time."""
+        if not self.typed:
+            return None
+        words = list(self.typed)
+        if resumes:
+            words += [] if "--resume" in words else ["--resume"]
+        elif time:
+            place = next((place for place, word in enumerate(words) if word.partition("=")[0] == "--for"), len(words))
+            words[place : place + 1 + (words[place : place + 1] == ["--for"])] = ["--for", time]
+        return shlex.join(["python", "-m", "auditor", *words])
 
     @property
     def source(self) -> object:

@@ -20,6 +20,7 @@ ROOMS = (
     *("auditor.sources", "auditor.statistics", "auditor.subjects", "auditor.values"),
 )
 CHANGING = {  # what adds up or is filled in on the way
+    "auditor.flow.fitness:EarlyPairs",
     "auditor.flow.fitness:Fitness",
     "auditor.flow.question:Answer",
     "auditor.flow.run:Run",

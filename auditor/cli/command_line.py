@@ -20,7 +20,7 @@ from auditor.cli.commands.question import make_command
 from auditor.cli.commands.replay import replay
 from auditor.cli.commands.theorems import theorems
 from auditor.cli.delivery import patient_streams
-from auditor.cli.options import refuse_empty
+from auditor.cli.options import WORDS, refuse_empty
 from auditor.cli.output import complain, on_github, warn
 from auditor.errors import EXIT_CODES, RENAMED, BadValue, as_ours, in_words, is_interrupt, suggestion
 
@@ -42,6 +42,10 @@ _PANELS = {
 
 class Commands(click.RichGroup):
     """Our commands, and one for each registered question that `check` does not ask; listing them imports none."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[WORDS] = tuple(args)  # as they were typed, for the commands that go on where one was stopped
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*self.commands, *sorted({*_questions()} - {*self.commands})]

@@ -12,6 +12,7 @@ from auditor.errors import UsageError
 if TYPE_CHECKING:
     from auditor.request import Listed
 
+WORDS = "auditor.words"  # where a context keeps the words of the command line
 _REPORT = "report_of_"  # what the parameter of an option for a report begins with
 _SEVERAL = ("params", "old_param", "range")  # options that can be repeated
 _BASICS = 16  # options that --help shows at most
@@ -225,6 +226,7 @@ class Typed(NamedTuple):
     texts: dict[str, str]  # parameters of the subject, as they were typed
     files: dict[str, str]  # by the option that asks for each: {"--json": "record.json"}
     verbose: bool = False
+    words: tuple[str, ...] = ()  # of the command line, all of them
 
 
 def read_typed(options: Mapping[str, Any]) -> Typed:
@@ -241,6 +243,7 @@ def read_typed(options: Mapping[str, Any]) -> Typed:
         split_params(options.get("params") or ()),
         check_files({f"--{name.removeprefix(_REPORT).replace('_', '-')}": file for name, file in files.items()}),
         bool(options.get("verbose")),
+        context.meta.get(WORDS, ()) if (context := click.get_current_context(silent=True)) else (),
     )
 
 

@@ -107,6 +107,7 @@ class Cluster(OnExecutor):
         while True:
             with suppress(Empty):
                 return self._answers.get(timeout=_RECOUNT)
+            self._check_time()
             if self.hands:
                 alone_since = None
                 continue

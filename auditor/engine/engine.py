@@ -1,6 +1,6 @@
 """Who runs the trials? One small contract: indices in, trials out in index order, whoever runs them.
 
-    engine.look(bench)                    the preflight's runs, where the pairs' runs will be
+    engine.look(bench, wanted)            the preflight's runs, where the pairs' runs will be, with the first pairs
     engine.trials(bench, wanted, keep)    a trial for each wanted index, in order; `keep` has them as they finish
 
 A trial is a pure function of (bench, index), so the engine decides about time and about what a fault can reach, never
@@ -10,19 +10,20 @@ on who was faster. Closing the generator cancels at once what is under way.
 
 from __future__ import annotations
 
+import math
 import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from operator import length_hint
-from time import perf_counter
-from typing import Any, Protocol
+from time import monotonic, perf_counter
+from typing import Any, ClassVar, Protocol
 
 import msgspec
 
-from auditor.errors import AuditorError, BadValue, UsageError, check_count, suggestion
+from auditor.errors import AuditorError, BadValue, TimeIsUp, UsageError, check_count, suggestion
 from auditor.host.limits import LONGEST, read_duration, read_memory
 from auditor.trials.blocks import Done
-from auditor.trials.preflight import Look, look
+from auditor.trials.preflight import Look, Step, look
 from auditor.trials.trial import Bench, Trial
 
 _FINER = 4  # blocks that each hand gets of what is left
@@ -143,12 +144,46 @@ def check_executor(executor: object) -> None:
         raise UsageError(f"executor={type(executor).__name__} {NO_THREADS}")
 
 
+class TimeLimit(msgspec.Struct, frozen=True):
+    """Until when runs may begin, and until when one may last, by the monotonic clock of this process.
+
+    A run that is under way when the time is up has as long again, and at least `GRACE` seconds; then it is ended, if it
+    runs in a process of its own.
+    """
+
+    begins: float = math.inf
+    lasts: float = math.inf
+    GRACE: ClassVar[float] = 10.0
+
+    @classmethod
+    def of(cls, seconds: float | None) -> TimeLimit:
+        """Return the limit of an audit that has so many seconds from now on; there is none without."""
+        now = monotonic()
+        return cls() if seconds is None else cls(now + seconds, now + seconds + max(seconds, cls.GRACE))
+
+    def left(self) -> tuple[float, float]:
+        """Return the seconds from now on, for a process whose clock is another."""
+        now = monotonic()
+        return self.begins - now, self.lasts - now
+
+    def check_begins(self) -> None:
+        if monotonic() > self.begins:
+            raise TimeIsUp
+
+
+NO_LIMIT = TimeLimit()
+Looking = Generator[Step, None, Look]
+
+
 class Engine(Protocol):
-    """See the module. `words` say how the trials were run, for the record's cost; used as a context manager."""
+    """See the module. `words` say how the trials were run, for the record's cost; used as a context manager. `limit`
+    holds from the moment that it is set: TimeIsUp for a run that lasts longer, where it can be ended."""
+
+    limit: TimeLimit
 
     @property
     def words(self) -> str: ...
-    def look(self, bench: Bench, timed: Callable[[float], None]) -> Look: ...
+    def look(self, bench: Bench, wanted: frozenset[int]) -> Looking: ...
     def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]: ...
     def close(self) -> None: ...
 
@@ -157,9 +192,10 @@ class Serial:
     """In this process, one after the other."""
 
     words = "in process"
+    limit = NO_LIMIT  # nobody can end a run of this process
 
-    def look(self, bench: Bench, timed: Callable[[float], None]) -> Look:
-        return look(bench, timed=timed)
+    def look(self, bench: Bench, wanted: frozenset[int]) -> Looking:
+        return look(bench, wanted)
 
     def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]:
         for index in wanted:
@@ -304,13 +340,14 @@ class SerialThenWorkers(TimedStart):
         super().__init__(least, budget, notice)
         self._crowd = crowd
         self._engine: Engine = Serial()
+        self.limit = NO_LIMIT
 
     @property
     def words(self) -> str:
         return self._engine.words
 
-    def look(self, bench: Bench, timed: Callable[[float], None]) -> Look:
-        return look(bench, timed=timed)
+    def look(self, bench: Bench, wanted: frozenset[int]) -> Looking:
+        return look(bench, wanted)
 
     def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]:
         wanted = iter(wanted)
@@ -328,6 +365,7 @@ class SerialThenWorkers(TimedStart):
                 self._engine = crowd
                 self.tell(self.words)
             yield trial
+        self._engine.limit = self.limit
         yield from self._engine.trials(bench, wanted, keep)
 
     def close(self) -> None:

@@ -17,20 +17,32 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
+from time import monotonic
 from typing import Any
 
 from msgspec.structs import replace
 
 import auditor
-from auditor.engine.engine import NO_THREADS, BlockPace, Keep, RunOptions, cores, in_order
+from auditor.engine.engine import (
+    NO_LIMIT,
+    NO_THREADS,
+    BlockPace,
+    Keep,
+    Looking,
+    RunOptions,
+    TimeLimit,
+    cores,
+    in_order,
+)
 from auditor.engine.workers import PackedBench, Workers, packed_bench, uninterrupted
-from auditor.errors import AuditorError, SubjectError, UsageError
+from auditor.errors import AuditorError, SubjectError, TimeIsUp, UsageError
 from auditor.trials.blocks import Done
-from auditor.trials.preflight import Look
+from auditor.trials.preflight import Look, Step
 from auditor.trials.trial import Bench, Trial
 
 BLOCKS_A_SECOND = 50  # of all together: a Dask scheduler does three to six times as many (benchmarks/cluster.py)
+_LOOK = 1.0  # seconds between two looks at the clock
 _IDLE = 10.0  # seconds without a block after which a worker process ends
 
 
@@ -50,6 +62,7 @@ class OnExecutor:
         self._packed: dict[tuple[int, ...], tuple[Bench, Any, BlockPace]] = {}  # with the benches: no id is used again
         self._bench: Any = None  # what is being run
         self._flags = (False, True)  # what the preflight said since: copies, judges
+        self.limit = NO_LIMIT
 
     @property
     def words(self) -> str:
@@ -91,14 +104,16 @@ class OnExecutor:
         """Return what goes with a task: the bench itself only where a process has asked for it."""
         return self._bench if whole else replace(self._bench, sent=self._bench.sent._replace(packed=None))
 
-    def look(self, bench: Bench, timed: Callable[[float], None]) -> Look:
+    def look(self, bench: Bench, wanted: frozenset[int]) -> Looking:
+        """The whole preflight is one task: the next might go to another process, which knows nothing of it."""
         self._pack(bench)
-        future = self._submit(look_there, self._audit, self._how, self._sent(whole=True))
+        sent = self._sent(whole=True)
+        future = self._submit(look_there, self._audit, self._how, sent, wanted, self.limit.left())
         future.add_done_callback(self._answers.put)
-        found = self._result(self._next_answer(), "the preflight")
-        if isinstance(found, AuditorError):
+        steps, found = self._result(self._next_answer(), "the preflight")
+        yield from steps
+        if isinstance(found, Exception):
             raise found
-        timed(found.seconds)
         return found  # type: ignore[no-any-return]
 
     def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]:
@@ -120,7 +135,8 @@ class OnExecutor:
         return len(self._under_way) < max(1, self._how.ahead * self.hands)
 
     def submit(self, block: range, whole: bool = False) -> None:
-        future = self._submit(block_there, self._audit, self._how, self._sent(whole), block, *self._flags)
+        sent, left = self._sent(whole), self.limit.left()
+        future = self._submit(block_there, self._audit, self._how, sent, block, *self._flags, left)
         self._under_way[future] = block
         future.add_done_callback(self._answers.put)
 
@@ -140,10 +156,20 @@ class OnExecutor:
         return [done]
 
     def _next_answer(self) -> Future[Any]:
-        return self._answers.get()
+        while True:
+            with suppress(Empty):
+                return self._answers.get(timeout=_LOOK)
+            self._check_time()
+
+    def _check_time(self) -> None:
+        """TimeIsUp if nothing has come back for longer than a run may last."""
+        if monotonic() > self.limit.lasts + _LOOK:
+            raise TimeIsUp
 
     def _result(self, future: Future[Any], what: str) -> Any:
         error = None if future.cancelled() else future.exception()
+        if isinstance(error, TimeIsUp):
+            raise error
         if future.cancelled() or error is not None:
             raise self._given_up(what, error)
         return future.result()
@@ -205,20 +231,44 @@ _tokens: set[str] = set()  # of greetings that this process has sent
 
 
 def block_there(
-    audit: str, how: RunOptions, bench: PackedBench, block: range, copies: bool, judges: bool
+    audit: str,
+    how: RunOptions,
+    bench: PackedBench,
+    block: range,
+    copies: bool,
+    judges: bool,
+    left: tuple[float, float],
 ) -> Done | None:
-    """Run a block; None if the bench is still to be sent."""
+    """Run a block, within the time that is `left`; None if the bench is still to be sent."""
     with _runner(audit, how) as runner:
+        runner.workers.limit = _limit_of(left)
         return runner.workers.run(block, copies, judges) if runner.take(bench) else None
 
 
-def look_there(audit: str, how: RunOptions, bench: PackedBench) -> Look | AuditorError:
+def look_there(
+    audit: str, how: RunOptions, bench: PackedBench, wanted: frozenset[int], left: tuple[float, float]
+) -> tuple[list[Step], Look | AuditorError | TimeIsUp]:
+    """Run the preflight within the time that is `left`. Return its steps, and what it found or what ended it."""
+    steps: list[Step] = []
     with _runner(audit, how) as runner:
         runner.take(bench)
+        limit = runner.workers.limit = _limit_of(left)
+        looking = runner.workers.look_inside(wanted)
         try:
-            return runner.workers.look_inside()
-        except AuditorError as error:
-            return error
+            while True:
+                steps.append(next(looking))
+                limit.check_begins()
+        except StopIteration as end:
+            return steps, end.value
+        except (AuditorError, TimeIsUp) as error:
+            return steps, error
+        finally:
+            looking.close()
+
+
+def _limit_of(left: tuple[float, float]) -> TimeLimit:
+    now = monotonic()
+    return TimeLimit(now + left[0], now + left[1])
 
 
 @contextmanager

@@ -23,17 +23,28 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from auditor.engine.engine import BlockPace, Keep, RunOptions, TimedStart, cores, in_order, keep_nothing
-from auditor.errors import AuditorError, Stopping, SubjectError, UsageError
+from auditor.engine.engine import (
+    NO_LIMIT,
+    BlockPace,
+    Keep,
+    Looking,
+    RunOptions,
+    TimedStart,
+    TimeLimit,
+    cores,
+    in_order,
+    keep_nothing,
+)
+from auditor.errors import AuditorError, Stopping, SubjectError, TimeIsUp, UsageError
 from auditor.host.boundary import pack, packed_far, read_answer, request_bytes, run_in_host
 from auditor.host.limits import memory_of
 from auditor.host.reaping import exit_words
 from auditor.host.server import Host, HostGone, Place, here, server, wait_for
 from auditor.host.slot import DRAWING, IDLE, LOADING, Reading
 from auditor.lookup import file_modules
-from auditor.trials.blocks import Done, Fall, Fell, Sent, look_here, run_alone, run_block
-from auditor.trials.preflight import PAIRS, Look, together
-from auditor.trials.trial import Bench, RunFailed, Trial
+from auditor.trials.blocks import Done, Fall, Fell, Sent, look_here, look_on, run_alone, run_block
+from auditor.trials.preflight import PAIRS, Look, Step, together
+from auditor.trials.trial import Bench, RunFailed, Trial, run_words
 
 _LOOK = 0.05  # seconds between two looks at the clocks of runs
 _STARTS = 3  # workers in turn that may die before they have run anything
@@ -142,6 +153,7 @@ class Workers:
 
     def __init__(self, how: RunOptions, jobs: int, *, first: Host | None = None, place: Place | None = None) -> None:
         self._how, self.hands = how, jobs
+        self.limit = NO_LIMIT
         self._workers: list[Worker] = [] if first is None else [Worker(first)]
         self._given = first
         self._place = place
@@ -164,31 +176,41 @@ class Workers:
         self.bench = self._packed[bench.identity][1]
         self._flags = (bench.copies, bench.judges)
 
-    def look(self, bench: Bench, timed: Callable[[float], None]) -> Look:
+    def look(self, bench: Bench, wanted: frozenset[int]) -> Looking:
         self.pack(bench)
-        found = self.look_inside()
-        timed(found.seconds)
-        return found
+        return (yield from self.look_inside(wanted))
 
-    def look_inside(self) -> Look:
+    def look_inside(self, wanted: frozenset[int]) -> Looking:
         """The preflight's runs in a worker; each pair in one of its own where a run may fail for what went before."""
         everything = frozenset(range(PAIRS))
-        found = self._look(frozenset(), fresh=False)
+        found = yield from self._look(wanted, frozenset(), fresh=False)
         if isinstance(found, Look):
             return found
         if found.before == 0 and not self._is_bottom(found):
             raise found.failure
-        looks = [self._look(everything - {index}) for index in sorted(everything)]
+        looks: list[Look | Fall] = []
+        for index in sorted(everything):
+            looks.append((yield from self._look(frozenset(), everything - {index})))
         for fall in looks:
             if isinstance(fall, Fall) and not self._is_bottom(fall):
                 raise fall.failure
         return together(look for look in looks if isinstance(look, Look))
 
-    def _look(self, skip: frozenset[int], *, fresh: bool = True) -> Look | Fall:
+    def _look(
+        self, wanted: frozenset[int], skip: frozenset[int], *, fresh: bool = True
+    ) -> Generator[Step, None, Look | Fall]:
         """Return what a worker sees, or the run that it fell over."""
         idle = next((worker for worker in self._workers if not worker.tasks and not worker.host.gone()), None)
-        self._hand(self._new_worker() if fresh or idle is None else idle, None, look_here, skip)
-        worker, _, found = next(iter(self._events()))
+        worker = self._hand(self._new_worker() if fresh or idle is None else idle, None, look_here, wanted, skip)
+        try:
+            while isinstance(found := next(iter(self._events()))[2], Step):
+                yield found
+                if not worker.give(None, self.bench, look_on):
+                    raise self._failure(Death(worker.host.slot.read(), None))
+        except BaseException:
+            if worker.tasks:
+                self._dismiss(worker)  # nobody waits for what it does
+            raise
         if isinstance(found, Look):
             return found
         self._dismiss(worker)
@@ -290,11 +312,11 @@ class Workers:
         else:
             self._hand(worker, task, run_block, task.block, task.fell, *self._flags)
 
-    def _hand(self, worker: Worker, task: WorkerTask | None, call: Callable[..., Any], *args: Any) -> None:
-        """To this worker, or to a new one if it has died: what it had under way is still to be asked for."""
+    def _hand(self, worker: Worker, task: WorkerTask | None, call: Callable[..., Any], *args: Any) -> Worker:
+        """To this worker, or to a new one if it has died: what it had under way is still to be asked for. Return it."""
         for _ in range(_STARTS):
             if worker.give(task, self.bench, call, *args):
-                return
+                return worker
             if not worker.tasks:
                 self._dismiss(worker)
             worker = self._new_worker()
@@ -306,12 +328,23 @@ class Workers:
         while not events:
             if self._closed:
                 raise SubjectError("the audit was ended from elsewhere")
+            if monotonic() > self.limit.lasts:
+                raise TimeIsUp(self._under_way())
             for worker in self._workers:
                 events += ((worker, task, answer) for task, answer in worker.answers())
                 worker.check(self._how.timeout, self._how.memory)
             if not events:
                 wait_for([worker.host for worker in self._workers if worker.tasks], _LOOK)
         return events
+
+    def _under_way(self) -> str:
+        """Name the first run that is under way, and how long it has been."""
+        busy = [worker.host.slot.read() for worker in self._workers if worker.tasks]
+        runs = sorted((one.run, one.since) for one in busy if one.run is not None)
+        if not runs:
+            return ""
+        (index, which), since = runs[0]
+        return f"{run_words(which)} {index} was ended after {monotonic() - since:.3g} s"
 
     def _replace(self, worker: Worker, death: Death) -> list[Done]:
         """Replace a dead worker; what it had under way goes to others, but for the run that ended it."""
@@ -439,8 +472,16 @@ class Growing(TimedStart):
     def words(self) -> str:
         return self._workers.words
 
-    def look(self, bench: Bench, timed: Callable[[float], None]) -> Look:
-        return self._workers.look(bench, timed)
+    @property
+    def limit(self) -> TimeLimit:
+        return self._workers.limit
+
+    @limit.setter
+    def limit(self, limit: TimeLimit) -> None:
+        self._workers.limit = limit
+
+    def look(self, bench: Bench, wanted: frozenset[int]) -> Looking:
+        return self._workers.look(bench, wanted)
 
     def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]:
         def timed(trials: Sequence[Trial]) -> None:

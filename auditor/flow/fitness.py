@@ -4,12 +4,13 @@ And, in the end, did every run give one output?"""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from auditor.engine.engine import Engine, keep_nothing
+from auditor.engine.engine import Engine, Looking, keep_nothing
 from auditor.errors import SubjectError, UsageError
 from auditor.flow.plan import Plan
 from auditor.flow.question import Answer, Inquiry
@@ -23,7 +24,7 @@ from auditor.trials.cell import Cell
 from auditor.trials.fresh_rows import AT_TIMES, DECLARED, UNLIKELY, freshness
 from auditor.trials.identity import params_as_texts
 from auditor.trials.integrated import why_not
-from auditor.trials.preflight import Checked, HiddenState, ShownOutput, check_files, conclude
+from auditor.trials.preflight import PAIRS, Checked, HiddenState, Look, ShownOutput, Step, check_files, conclude
 from auditor.trials.second_process import SecondProcess
 from auditor.trials.trial import Bench, SubjectRaised
 
@@ -45,10 +46,10 @@ class Fitness(msgspec.Struct):
         plan: Plan,
         engine: Engine,
         other: SecondProcess | None,
-        timed: Callable[[float], None],
+        early: EarlyPairs,
     ) -> tuple[Bench, list[Finding]]:
         """Run the preflight of a cell, unless that of an earlier one speaks of it too. Return the bench with what was
-        learnt, and what a reader must know; `timed` is called with the seconds that a run takes."""
+        learnt, and what a reader must know; `early` hears of each step, and may stop it."""
         if not cell.looks:
             same = self._same_samples(bench, engine)
             if cell.doubted:
@@ -61,9 +62,9 @@ class Fitness(msgspec.Struct):
         findings: list[Finding] = []
         is_new = checked is None
         if checked is None:
-            checked = self.known[kind] = _looked_at(cell, bench, engine, other, timed)
+            checked = self.known[kind] = _looked_at(cell, bench, engine, other, early)
             self.first = self.first or checked
-            self.runs += checked.runs
+            self.runs += checked.runs - early.shared
             self.sampled[bench.source.name, bench.size] = checked.same_samples
             findings += [Finding(name, "warning", message) for name, message in checked.warnings]
             findings += [Finding(name, "info", message) for name, message in checked.notes]
@@ -107,12 +108,44 @@ def _kind(cell: Cell, bench: Bench) -> tuple[Any, ...]:
     return (cell.subject.fn, bench.source.name, cell.size, *params.items())
 
 
-def _looked_at(
-    cell: Cell, bench: Bench, engine: Engine, other: SecondProcess | None, timed: Callable[[float], None]
-) -> Checked:
+class EarlyPairs(msgspec.Struct):
+    """Takes the steps of a preflight: the pairs that are run on the way, and how far it has come."""
+
+    wanted: frozenset[int]
+    take: Callable[[Step], None]  # is called with each step, and raises TimeIsUp where that was the last
+    shared: int = 0  # runs of the preflight that are runs of a pair too
+    repeated: int = 0  # pairs whose first run was run twice
+    runs: int = 0  # those of pairs included
+    looked: bool = False  # whether all its runs are done, but for those of a second process
+
+    def steps(self, looking: Looking) -> Look:
+        """Let a preflight go on to its end, and return what it found."""
+        with closing(looking):
+            while True:
+                try:
+                    step = next(looking)
+                except StopIteration as end:
+                    self.looked = True
+                    found: Look = end.value
+                    return found
+                self.runs += 1
+                self.shared += step.trial is not None
+                self.repeated = min(PAIRS, self.repeated + step.repeated)
+                self.take(step)
+
+    def missing(self) -> str:
+        """Say what of the preflight is not done."""
+        if self.looked:
+            return "its answer has not been compared with that of a second process"
+        many = {0: f"none of {PAIRS} pairs was", 1: f"1 of {PAIRS} pairs was"}
+        again = many.get(self.repeated, f"{self.repeated} of {PAIRS} pairs were")
+        return f"{again} run again on the same sample with the same r"
+
+
+def _looked_at(cell: Cell, bench: Bench, engine: Engine, other: SecondProcess | None, early: EarlyPairs) -> Checked:
     """Run the preflight; UsageError if the sample is too small for the subject."""
     try:
-        return conclude(bench, engine.look(bench, timed), other)
+        return conclude(bench, early.steps(engine.look(bench, early.wanted)), other)
     except HiddenState:
         if other:
             check_files(bench, other.files())  # a file that a run keeps says more, and says the same at every audit

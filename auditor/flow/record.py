@@ -247,6 +247,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     verdict: str  # pass, fail, inconclusive or error
     reason: str  # the verdict in a sentence
     decided_by: str  # mismatches, churn, accuracy, score, budget, clock, interrupt, error, ...
+    go_on: str | None = None  # the command that goes on where the clock or an interrupt has stopped it
     error_spent: float  # the verdict is wrong with at most this probability
     bound: Bound | None  # the limit that decided
     measures: list[Measure]  # every number that was asked for, with its interval

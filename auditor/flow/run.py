@@ -21,15 +21,24 @@ from msgspec.structs import replace
 from auditor import __version__
 from auditor.case import Case
 from auditor.engine.choice import make_engine
-from auditor.engine.engine import RUN_OPTIONS, Engine, RunOptions, Serial, make_run_options
-from auditor.errors import AuditorError, BadValue, NotComparable, SubjectError, UsageError, as_ours, is_interrupt
-from auditor.flow.fitness import Fitness, constancy, redrawn
+from auditor.engine.engine import RUN_OPTIONS, Engine, RunOptions, Serial, TimeLimit, make_run_options
+from auditor.errors import (
+    AuditorError,
+    BadValue,
+    NotComparable,
+    SubjectError,
+    TimeIsUp,
+    UsageError,
+    as_ours,
+    is_interrupt,
+)
+from auditor.flow.fitness import EarlyPairs, Fitness, constancy, redrawn
 from auditor.flow.parts import Part
 from auditor.flow.question import Answer, Inquiry, Work, find_question
 from auditor.flow.record import Cost, Drawn, Example, Finding, Preflight, Record, as_json, environment, to_json
 from auditor.flow.verdict import Verdict
 from auditor.host.boundary import connection, in_host
-from auditor.host.limits import one_thread
+from auditor.host.limits import one_thread, typed_duration
 from auditor.lookup import importable_name
 from auditor.request import Request, fields_of
 from auditor.sources.datasets import Dataset
@@ -39,6 +48,7 @@ from auditor.subjects.subject import code_hash
 from auditor.subjects.wording import wording_of
 from auditor.trials.cell import Cell, make_bench
 from auditor.trials.identity import case_of, replay_command
+from auditor.trials.preflight import PAIRS, Step
 from auditor.trials.second_process import SecondProcess
 from auditor.trials.trial import Bench, RunFailed, SubjectRaised, Trial
 from auditor.values import describe
@@ -52,6 +62,8 @@ _OF_PLAN = ("design", "target", "confidence", "budget", "first_budget", "family"
 _OF_VERDICT = ("reason", "decided_by", "error_spent", "bound")
 _OF_ANSWER = ("measures", "pairs", "mismatches", "rho", "accuracy", "score", "wobbles")
 _LONGEST = 200  # characters of what no JSON can hold
+_SLOW = 10.0  # seconds of a pair after which whoever waits wants to hear of the first at once
+_MORE, _SLACK = 2, 1.5  # times the time that was given, and that is wanted, at least
 
 
 def answer(request: Request, watch: Watcher | None = None) -> Record:
@@ -205,16 +217,21 @@ class Run(msgspec.Struct):
     started: float = msgspec.field(default_factory=perf_counter)
     engine_words: str = Serial.words
     stopped: bool = False  # by the clock, with work left
+    early: dict[int, dict[int, Trial]] = {}  # by cell and index, the pairs that were run in its preflight
+    unfinished: str = ""  # what of the first preflight was not done when the time was up
+    under_way: str = ""  # what was ended then
+    timed: bool = False  # whether whoever watches knows what a run takes
 
     def begin(self, stack: ExitStack, engine: Engine | None) -> None:
         """Load the first cell's source, open the ledger, make the engine, and run the preflight."""
         if self._is_late():
             return
         first, plan, options = self.inquiry.cells[0], self.inquiry.plan, self.options
-        other = None
+        other, limit = None, TimeLimit.of(options.for_)
         if first.looks:
             wanted = options.second_process
-            other = SecondProcess(first, timeout=options.timeout, memory=options.memory, wanted=wanted)
+            timeout, memory = options.timeout, options.memory
+            other = SecondProcess(first, timeout=timeout, memory=memory, wanted=wanted, ends=limit.lasts)
             stack.enter_context(other)
         bench = self._bench(0)
         try:
@@ -232,11 +249,14 @@ class Run(msgspec.Struct):
         self.engine = engine or make_engine(plan.least_trials, plan.budget, options, self.watch.notice)
         if engine is None:
             stack.enter_context(closing(self.engine))
+        self.engine.limit = limit
         stack.enter_context(one_thread())
         try:
             self._look(0, bench, other)
         except AuditorError as error:
             self.inquiry.failed(0, error)
+        if self.unfinished:
+            return
         if other is not None and other.read:
             self.ledger.read(other.read)
         stack.enter_context(one_thread())  # a run may have loaded another library
@@ -249,12 +269,47 @@ class Run(msgspec.Struct):
     def _look(self, cell: int, bench: Bench, other: SecondProcess | None = None) -> None:
         """Run the preflight of a cell, and tell the inquiry that it is ready."""
         self.at, self.benches[cell] = cell, bench
-        bench, found = self.fitness.check(
-            self.inquiry.cells[cell], bench, self.inquiry.plan, self.engine, other, self.watch.timed
-        )
+        wanted: frozenset[int] = frozenset()
+        if bench.unit is None:
+            wanted = frozenset(range(min(PAIRS, self.inquiry.plan.budget))) - self.ledger.stored(cell).keys()
+        early = EarlyPairs(wanted, self._taken)
+        try:
+            bench, found = self.fitness.check(
+                self.inquiry.cells[cell], bench, self.inquiry.plan, self.engine, other, early
+            )
+        except TimeIsUp as error:
+            self.stopped, self.under_way = True, str(error)
+            self.fitness.runs += early.runs - 2 * early.shared
+            if cell == 0:
+                self.unfinished = early.missing()
+                self._count_early()
+            return
         self.findings += [one for one in found if one not in self.findings]
         self.benches[cell] = bench
         self.inquiry.opened(cell, bench)
+
+    def _taken(self, step: Step) -> None:
+        """Keep the pair that a step of the preflight has run; TimeIsUp if no further run may begin."""
+        if trial := step.trial:
+            self.early.setdefault(self.at, {})[trial.index] = trial
+            self.ledger.keep([trial], self.at)
+        if step.seconds and not self.timed:
+            self.timed = True
+            self.watch.timed(step.seconds)
+        if trial is not None and trial.index == 0 and trial.seconds > _SLOW:
+            found = trial.difference
+            seen = f"differ at {found.path}: {found.left} and {found.right}" if found else "agree"
+            self.watch.notice(f"the two runs of pair 0 {seen}; there is no verdict before the preflight has ended")
+        if self._is_late():
+            raise TimeIsUp
+
+    def _count_early(self) -> None:
+        """Count the first cell's pairs that were run in its preflight, which has not ended."""
+        if known := self.early.get(0):
+            self.inquiry.opened(0, replace(self.benches[0], copies=True))
+            for work in self.inquiry.next():
+                if work.cell == 0:
+                    self._run_trials(replace(work, wanted=range(work.wanted.start, max(known) + 1)))
 
     def work(self) -> None:
         """Run all that the inquiry wants, until it wants no more. The cells of one piece of work have their preflights
@@ -264,9 +319,13 @@ class Run(msgspec.Struct):
             if work.cell not in self.benches and not self._is_late():
                 self._look(work.cell, self._bench(work.cell))
 
+        def run(work: Work) -> None:
+            if not self.stopped:
+                self._run_trials(work)
+
         while not self.stopped and (work := self.inquiry.next()):
             for one in [one for one in work if self._try(prepare, one)]:
-                self._try(self._run_trials, one)
+                self._try(run, one)
 
     def _is_late(self) -> bool:
         """True if the clock allows nothing more to begin."""
@@ -284,8 +343,6 @@ class Run(msgspec.Struct):
 
     def _run_trials(self, work: Work) -> None:
         """Hand the inquiry the trials that it wants of one cell, until it has enough or the clock has run out."""
-        if self.stopped:
-            return
         self.at = work.cell
         spent = self.by_cell.setdefault(work.cell, Spent())
         before, stored = spent.trials, self.ledger.stored(work.cell)
@@ -305,9 +362,11 @@ class Run(msgspec.Struct):
 
     def _trials(self, bench: Bench, wanted: range, cell: int) -> Generator[Trial, None, None]:
         """Yield every wanted trial in index order: those that the ledger has, and those that are still to be run."""
-        stored = self.ledger.stored(cell)
+        stored = {**self.early.get(cell, {}), **self.ledger.stored(cell)}
         missing: Iterator[int] = (index for index in wanted if index not in stored) if stored else iter(wanted)
-        if self.options.for_ is not None:
+        if self.stopped:
+            missing = iter(())  # what is known is counted, and no more is run
+        elif self.options.for_ is not None:
             missing = takewhile(lambda _: not self.clock.is_up(), missing)
 
         def keep(trials: Sequence[Trial]) -> None:
@@ -315,7 +374,11 @@ class Run(msgspec.Struct):
 
         with closing(self.engine.trials(bench, missing, keep)) as fresh:
             for index in wanted:
-                trial = stored[index] if index in stored else next(fresh, None)
+                try:
+                    trial = stored[index] if index in stored else next(fresh, None)
+                except TimeIsUp as error:
+                    self.under_way = str(error)
+                    return
                 if trial is None:
                     return  # the clock has run out
                 yield trial
@@ -339,19 +402,45 @@ class Run(msgspec.Struct):
         given = self.options.for_
         if given is None or not self.stopped:
             return verdict
-        look = self.inquiry.outlook()
+        look, more = self.inquiry.outlook(), self.more_time()
         time = f"{given:.3g}" if given < 100 else f"{given:,.0f}"
         done = f"{look.done:,} of at most {look.of:,} {self.inquiry.plan.unit}"
-        words = f"stopped by the clock (--for, {time} s) after {done}"
-        if verdict.decided_by != "budget":
+        words = f"stopped by the clock (--for, {time} s){' in the preflight,' if self.unfinished else ''} after {done}"
+        if verdict.decided_by != "budget" and not self.unfinished:
             self.findings.append(Finding("clock", "info", f"{words}; what was decided by then stays so"))
             return verdict
-        cure = "the same command with --resume goes on from there" if self.options.ledger else "give it more time"
-        return replace(verdict, decided_by="clock", reason=f"{words}: {verdict.reason}; {cure}")
+        known = verdict.reason if verdict.decided_by == "budget" else look.words
+        ended = f"; {self.under_way}" if self.under_way else ""
+        early = f"; there is no verdict before the preflight has ended: {self.unfinished}" if self.unfinished else ""
+        kept = "the same command with --resume goes on from there"
+        cure = kept if self.options.ledger else f"give it more time, such as --for {more}"
+        reason = f"{words}: {known}{ended}{early}; {cure}"
+        outcome = "inconclusive" if self.unfinished else verdict.outcome
+        bound = None if self.unfinished else verdict.bound
+        return replace(verdict, outcome=outcome, decided_by="clock", reason=reason, bound=bound)
+
+    def more_time(self) -> str:
+        """Return a time in which the audit would most likely end, as it is typed: by what the runs so far took."""
+        plan, look = self.inquiry.plan, self.inquiry.outlook()
+        pairs = plan.least_trials if look.forecast is None else look.done + math.ceil(look.forecast)
+        done = sum(spent.runs for spent in self.by_cell.values()) + self.fitness.runs
+        given = self.options.for_ or 0.0
+        wanted = (plan.runs * pairs + 2 * PAIRS) * max(given, perf_counter() - self.started) / max(1, done)
+        return typed_duration(max(_MORE * given, _SLACK * wanted))
+
+    def go_on(self, request: Request, verdict: Verdict) -> str | None:
+        """Return the command that goes on where the clock or an interrupt has stopped this audit."""
+        if verdict.decided_by not in ("clock", "interrupt"):
+            return None
+        time = self.more_time() if self.options.for_ is not None else None
+        return request.continued(resumes=self.options.ledger is not None, time=time)
 
     def ended_by(self, raised: BaseException) -> Verdict:
         """Return the verdict of an audit that an interrupt or an error has ended."""
         if is_interrupt(raised):
+            if not self.by_cell:
+                self.stopped = True
+                self._count_early()
             look = self.inquiry.outlook()
             words = f"interrupted after {look.done:,} of at most {look.of:,} {self.inquiry.plan.unit}"
             return Verdict("inconclusive", words, "interrupt", self.inquiry.alpha)
@@ -370,6 +459,8 @@ class Run(msgspec.Struct):
             replace(row, seconds=self.by_cell[place].seconds) if place in self.by_cell else row
             for place, row in enumerate(answer.rows)
         ]
+        if self.unfinished:
+            answer.rows = [replace(row, verdict="inconclusive") for row in answer.rows]
         return self.ledger.placed(_make_record(self, request, answer, verdict, perf_counter() - self.started))
 
     def replay(self, cell: int, index: int) -> str | None:
@@ -421,6 +512,7 @@ def _make_record(run: Run, request: Request, answer: Answer, verdict: Verdict, s
         wording=(wording := wording_of(subject)),
         drawn=drawn_by(source, cell.size) if wording else None,
         verdict=verdict.outcome,
+        go_on=run.go_on(request, verdict),
         cells=answer.rows,
         answer=answer.fields,
         preflight=Preflight(checked.runs, checked.second_process, checked.changes_sample) if checked else None,

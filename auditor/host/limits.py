@@ -101,6 +101,13 @@ def read_duration(name: str, text: float | str | None) -> float | None:
     return seconds
 
 
+def typed_duration(seconds: float) -> str:
+    """Return a time as a user writes it, rounded up: 30s, 5m, 2h."""
+    unit = next((unit for unit, size in _TIMES.items() if seconds <= 90 * size), "h")
+    step = 10 if unit == "s" and seconds > 10 else 1
+    return f"{step * math.ceil(min(seconds, LONGEST) / (step * _TIMES[unit]) - 1e-9)}{unit}"
+
+
 def read_memory(text: int | str | None) -> int | None:
     """Bytes from what a user writes: 2G, 500M, 2GiB, 1.5e9."""
     if text is None:

@@ -98,7 +98,8 @@ class Watching:
         if inquiry.asks or plan.target is None:
             self.notice(f"{name}: {inquiry.asks or f'{plan.budget:,} {plan.unit} in all'}")
             return
-        least, most = (plan.runs * count + 2 * PAIRS for count in (plan.least_trials, plan.budget))
+        alone = PAIRS if inquiry.cells[0].unit is None else 2 * PAIRS  # a pair's first run is the preflight's too
+        least, most = (plan.runs * count + alone for count in (plan.least_trials, plan.budget))
         scorer = inquiry.cells[0].scorer
         score = ""
         if scorer and plan.score is not None:

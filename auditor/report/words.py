@@ -548,11 +548,13 @@ _WIDEST = 1e300  # gaps from which on no float is safely above
 
 
 def advice(record: Record) -> Iterator[Part]:
-    """Yield what to try after a fail whose pairs differ.
+    """Yield the command that goes on where an audit was stopped, and what to try after a fail whose pairs differ.
 
     A subject that is inaccurate, or not as declared, has other troubles; a comparison has no target, and its new
     version may be good enough.
     """
+    if record.go_on:
+        yield Command("To go on:" if "--resume" in record.go_on else "To try again:", record.go_on)
     wobbles, is_other = record.wobbles, record.decided_by in ("accuracy", "formula", "score")
     if record.verdict != "fail" or record.target is None or wobbles is None or not wobbles.mismatches or is_other:
         return

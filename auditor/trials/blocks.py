@@ -6,7 +6,7 @@ Before each run it writes into its slot which run that is and when it began.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from time import perf_counter
 from typing import NamedTuple, TypeVar
 
@@ -18,7 +18,7 @@ from auditor.host.child import HostState, limit_this_host, this_host
 from auditor.host.limits import is_of_values, stay_with_one_thread
 from auditor.host.slot import DRAWING, IDLE, LOADING, RUNNING
 from auditor.lookup import found_by_files
-from auditor.trials.preflight import Look, look
+from auditor.trials.preflight import Look, Step, look
 from auditor.trials.trial import DRAWN, DRAWS, RUNS, Bench, Trial
 
 T = TypeVar("T")
@@ -65,10 +65,25 @@ class _Benches:
         self._name = ""  # of the subject that is being run
         self._steadied = 0
         self._runs = self.before = 0  # begun, and begun before the one under way
+        self._looking: Generator[Step, None, Look] | None = None  # the preflight that is under way
 
     @property
     def host(self) -> HostState:
         return this_host[0]
+
+    def begin_look(self, looking: Generator[Step, None, Look]) -> None:
+        if self._looking is not None:
+            self._looking.close()  # nobody waits for it any more
+        self._looking = looking
+
+    def next_step(self) -> Step | Look:
+        """Let the preflight of this host go on up to its next step, or to its end."""
+        assert self._looking is not None, "a preflight is begun before it goes on"
+        try:
+            return next(self._looking)
+        except StopIteration as end:
+            found: Look = end.value
+            return found
 
     def get(self, sent: Sent, index: int) -> Bench:
         """Return a bench. It is unpacked when the first task asks for it: what goes wrong is the answer to a task."""
@@ -128,9 +143,19 @@ class _Benches:
 _benches = _Benches()
 
 
-def look_here(sent: Sent, skip: frozenset[int]) -> Look | Done:
-    """Run the preflight in this host."""
-    return _tried(sent, 0, lambda bench: look(bench, skip))
+def look_here(sent: Sent, wanted: frozenset[int], skip: frozenset[int]) -> Step | Look | Done:
+    """Begin the preflight in this host, and return its first step, or what it found if there is no second."""
+
+    def begin(bench: Bench) -> Step | Look:
+        _benches.begin_look(look(bench, wanted, skip))
+        return _benches.next_step()
+
+    return _tried(sent, 0, begin)
+
+
+def look_on(sent: Sent) -> Step | Look | Done:
+    """Return the next step of the preflight that is under way in this host, or what it found."""
+    return _tried(sent, 0, lambda bench: _benches.next_step())
 
 
 def run_alone(sent: Sent, index: int, which: int, copies: bool) -> Done:

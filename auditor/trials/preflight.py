@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,18 @@ from auditor.subjects.views import fitted_attributes
 from auditor.subjects.ways import words_of
 from auditor.trials.fresh_rows import same_samples
 from auditor.trials.second_process import SWITCHED_OFF, SecondProcess
-from auditor.trials.trial import Bench, NoOutput, SubjectRaised, judge
+from auditor.trials.trial import (
+    NONE_FELL,
+    Bench,
+    FirstRun,
+    NoOutput,
+    SubjectRaised,
+    Trial,
+    first_run,
+    judge,
+    second_run,
+    timed_run,
+)
 from auditor.values import describe, fingerprint, first_difference, same
 
 if TYPE_CHECKING:
@@ -96,13 +107,24 @@ class Look(msgspec.Struct, frozen=True):
     replaced: str = ""  # what became of one output on half of the rows: "same", "differs" or "raises"; "" if not tried
 
 
+class Step(msgspec.Struct, frozen=True):
+    """What a preflight has just done, in a form that can be sent to another process. A run begins after each."""
+
+    repeated: bool = False  # a pair's first run once more
+    trial: Trial | None = None  # a pair whose first run is one of the preflight's: it counts as any other
+    seconds: float = 0.0  # of a run when all is loaded, where that is known by now
+
+
 class HiddenState(SubjectError):
     """The subject's answer depends on something besides (sample, r)."""
 
 
-def look(bench: Bench, skip: Container[int] = (), timed: Callable[[float], None] | None = None) -> Look:
-    """Run twice what should come out the same. `skip` has pairs of which a run is known to end its process; `timed` is
-    called with the seconds that a run takes."""
+def look(bench: Bench, wanted: Container[int] = (), skip: Container[int] = ()) -> Generator[Step, None, Look]:
+    """Run twice what should come out the same; yield before each further run, so that whoever waits can stop.
+
+    Of the pairs in `wanted` the second run comes right after the first, so that a slow subject has its first pair
+    early; it runs on copies, as all runs here. `skip` has pairs of which a run is known to end its process.
+    """
     state = _global_states()
     bench = replace(bench, copies=True)  # two draws that share memory would always look the same
     looks: list[Look] = []
@@ -110,17 +132,17 @@ def look(bench: Bench, skip: Container[int] = (), timed: Callable[[float], None]
     outputs: dict[int, Any] = {}
     try:
         for index in (index for index in range(PAIRS) if index not in skip):
-            output, settled, found = _run_twice(bench, index)
-            if timed and index == 0:
-                timed(found.seconds)
+            is_known = any(one.outputs for one in looks)
+            output, settled, found = yield from _run_twice(bench, index, is_known=is_known, whole=index in wanted)
+            bench = replace(bench, judges=bench.judges and found.knows_truth)
             shared = before is not None and _was_changed(bench, *before)
             before = output, settled
             outputs[index] = settled
-            is_known = type(output) is NoOutput or any(one.outputs for one in looks)  # or there is nothing to ask for
-            looks.append(replace(found, shared=shared, knows_truth=is_known or _knows_truth(bench, output, index)))
+            looks.append(replace(found, shared=shared))
+            yield Step(repeated=True, seconds=found.seconds)
         takes_r = _takes_r(bench)
-        more, ignores = _ignores_seed(bench, outputs) if takes_r else (0, False)
-        others, replaced = _with_other_samples(bench, outputs, looks)
+        more, ignores = (yield from _ignores_seed(bench, outputs)) if takes_r else (0, False)
+        others, replaced = yield from _with_other_samples(bench, outputs, looks)
     finally:
         _restore(state)
     whole = together(looks)
@@ -251,8 +273,14 @@ def check_files(bench: Bench, files: Files | None) -> None:
     )
 
 
-def _run_twice(bench: Bench, index: int) -> tuple[Any, Any, Look]:
-    """Run twice on the same sample with the same r. Return an output, what counts of it, and what both runs showed."""
+def _run_twice(
+    bench: Bench, index: int, *, is_known: bool, whole: bool
+) -> Generator[Step, None, tuple[Any, Any, Look]]:
+    """Run twice on the same sample with the same r. Return an output, what counts of it, and what both runs showed.
+
+    If the `whole` pair is wanted, its second run comes in between. Accuracy is judged where a pair needs it, or where
+    it is not known yet whether there is a truth.
+    """
     sample, spare, source_shares, drawing = _draw_twice(bench, index)
     check_labels_given(bench.subject.fn, sample, bench.subject.name)
     repeats = "" if isinstance(sample, Sample) else same_samples(bench, index, sample)
@@ -266,8 +294,14 @@ def _run_twice(bench: Bench, index: int) -> tuple[Any, Any, Look]:
         raise _with_cure(bench, spare, index, error) from error.__cause__
     cold = perf_counter() - started
     moved = sorted(name for name, state in _global_states().items() if not _state_equal(state, before[name]))
-    settled = bench.settled(output)
+    has_output = type(output) is not NoOutput
+    knows, accurate = _judged(bench, output, index) if has_output and (whole or not is_known) else (True, None)
+    first = first_run(bench, index, output, cold, lambda: accurate, scores=whole)
+    settled = first.settled
     changed = not _looks_same(sample, spare)
+    yield Step()
+    if whole and has_output and (knows or not is_known):
+        yield from _second_run(bench, index, first, drawing)
     started = perf_counter()  # once more: the first run may have had imports in it
     again = bench.run_on(spare, index, 0)
     is_same = same(settled, bench.see(again))
@@ -278,13 +312,27 @@ def _run_twice(bench: Bench, index: int) -> tuple[Any, Any, Look]:
         raise _hidden(bench, settled, again, culprit)
     differing = tuple(_unseen(bench, output, again))
     for name in moved:
+        yield Step()
         _GENERATORS[name][2](0xA0D17)  # another state than any it is likely to be in
         if not same(settled, bench.see(again := bench.run_on(bench.draw(index, 0), index, 0))):
             raise _hidden(bench, settled, again, f"it draws from the global generator {name}")
-    outputs = () if type(output) is NoOutput else (ShownOutput(fingerprint(settled), describe(settled, _SHOWN)),)
-    first = outputs[0].name if outputs and index == 0 else None
-    found = Look(2 + len(moved), changed, True, tuple(moved), seconds, first, source_shares=source_shares)
+    outputs = (ShownOutput(fingerprint(settled), describe(settled, _SHOWN)),) if has_output else ()
+    of_first = outputs[0].name if outputs and index == 0 else None
+    knows = knows or is_known
+    found = Look(2 + len(moved), changed, knows, tuple(moved), seconds, of_first, source_shares=source_shares)
     return output, settled, replace(found, unseen=differing, outputs=outputs, cold=cold, same_samples=repeats)
+
+
+def _second_run(bench: Bench, index: int, first: FirstRun, drawing: float) -> Generator[Step, None, None]:
+    """Yield the pair that the second run makes with the first; nothing if that run fails, which is then for those to
+    find out who run the pairs."""
+    try:
+        output, seconds = timed_run(bench, index, 1, NONE_FELL)
+        trial = None if type(output) is NoOutput else second_run(bench, index, first, output, seconds)
+    except AuditorError:
+        trial = None
+    if trial is not None:
+        yield Step(trial=trial, seconds=drawing + seconds)
 
 
 def _with_cure(bench: Bench, sample: Any, index: int, error: SubjectRaised) -> SubjectRaised:
@@ -309,7 +357,9 @@ def _with_cure(bench: Bench, sample: Any, index: int, error: SubjectRaised) -> S
     return error
 
 
-def _with_other_samples(bench: Bench, outputs: Mapping[int, Any], looks: Sequence[Look]) -> tuple[int, str]:
+def _with_other_samples(
+    bench: Bench, outputs: Mapping[int, Any], looks: Sequence[Look]
+) -> Generator[Step, None, tuple[int, str]]:
     """Where all pairs gave one output, run on samples that have only the lower or the upper half of the rows. Return
     the number of runs, and whether the output was the same: then the sample plainly does not matter."""
     first, *others = [*outputs.values()] or [None]
@@ -324,6 +374,7 @@ def _with_other_samples(bench: Bench, outputs: Mapping[int, Any], looks: Sequenc
                 return runs, "differs"
         except AuditorError:
             return runs, "raises"
+        yield Step()
     return len(samples), "same" if samples else ""
 
 
@@ -405,12 +456,12 @@ def _looks_same(left: Any, right: Any) -> bool:
         return True  # rows of a type of the user's own: no way to tell
 
 
-def _knows_truth(bench: Bench, output: Any, index: int) -> bool:
+def _judged(bench: Bench, output: Any, index: int) -> tuple[bool, bool | None]:
+    """Return whether the truth is known, and whether the output is accurate, if anybody judges it."""
     try:
-        judge(bench, output, index)
+        return True, judge(bench, output, index)
     except UnknownTruth:
-        return False
-    return True
+        return False, None
 
 
 def _unseen(bench: Bench, output: Any, again: Any) -> Iterator[str]:
@@ -450,7 +501,7 @@ def _without_r(bench: Bench) -> str:
     return f"r reaches no part of {name}: {'none of its words has {seed}' if program else 'it has no random_state'}"
 
 
-def _ignores_seed(bench: Bench, outputs: Mapping[int, Any]) -> tuple[int, bool]:
+def _ignores_seed(bench: Bench, outputs: Mapping[int, Any]) -> Generator[Step, None, tuple[int, bool]]:
     """Run a program with another seed where it had an answer, until one differs; return the number of runs, and whether
     none did. What it does with its seed cannot be seen otherwise."""
     known = {index: one for index, one in outputs.items() if type(one) is not NoOutput}
@@ -463,6 +514,7 @@ def _ignores_seed(bench: Bench, outputs: Mapping[int, Any]) -> tuple[int, bool]:
                 return runs, False
         except AuditorError:  # it has another answer, or none
             return runs, False
+        yield Step()
     return len(known), True
 
 

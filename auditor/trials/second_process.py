@@ -7,12 +7,13 @@ such as a closure, is sent as it is now, before its first run.
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from auditor.errors import AuditorError, in_words, is_interrupt
+from auditor.errors import AuditorError, TimeIsUp, in_words, is_interrupt
 from auditor.host.boundary import HostFailed, read_answer, request_bytes
 from auditor.host.server import Host, HostGone, Place, here, other_hash_seed, server
 from auditor.trials.cell import Cell
@@ -32,9 +33,15 @@ class SecondProcess:
     """A second opinion on pair 0 under way; a context manager that leaves no process behind."""
 
     def __init__(
-        self, cell: Cell, *, timeout: float | None = None, memory: int | None = None, wanted: bool = True
+        self,
+        cell: Cell,
+        *,
+        timeout: float | None = None,
+        memory: int | None = None,
+        wanted: bool = True,
+        ends: float = math.inf,
     ) -> None:
-        self._timeout, self._asked = timeout, monotonic()
+        self._timeout, self._asked, self._ends = timeout, monotonic(), ends
         self._since = file_clock()
         self._host: Host | None = None
         self._found: Opinion | None = None
@@ -68,7 +75,8 @@ class SecondProcess:
     def compare(self, expected: str | None, seconds: float = 0.0) -> str:
         """Return "same", "different", or "skipped: why", against the fingerprint of the output here.
 
-        `seconds` is what a run took here: a process that takes very much longer is not waited for.
+        `seconds` is what a run took here: a process that takes very much longer is not waited for. TimeIsUp if it has
+        not answered when the audit's time is over, at `ends` by the monotonic clock.
         """
         if self._host is None:
             return f"skipped: {self._trouble}"
@@ -93,7 +101,7 @@ class SecondProcess:
             if not self._opinion(self._asked + self._patience(seconds)).opens_files:
                 return None
             self._host.ask(request_bytes(files_there, (self._since,), {}))
-            found: Files = read_answer(self._host.wait(monotonic() + self._patience(seconds)))
+            found: Files = read_answer(self._wait(monotonic() + self._patience(seconds)))
         except (TimeoutError, AuditorError, HostFailed):
             return None
         return found
@@ -106,6 +114,16 @@ class SecondProcess:
     def _patience(self, seconds: float) -> float:
         return _START + (_SLOWER * seconds if self._timeout is None else min(_SLOWER * seconds, 2 * self._timeout))
 
+    def _wait(self, deadline: float) -> bytes:
+        """Return its next answer; TimeIsUp if the audit's time is over before, TimeoutError at the deadline."""
+        assert self._host is not None
+        try:
+            return self._host.wait(min(deadline, self._ends))
+        except TimeoutError:
+            if deadline < self._ends:
+                raise
+            raise TimeIsUp("a second process had not answered") from None
+
     def _opinion(self, deadline: float) -> Opinion:
         """Wait until the process has loaded the subject, then until it has run it."""
         assert self._host is not None
@@ -113,8 +131,10 @@ class SecondProcess:
             raise self._failure
         if self._found is None:
             try:
-                read_answer(self._host.wait(deadline))
-                self._found = read_answer(self._host.wait(deadline))
+                read_answer(self._wait(deadline))
+                self._found = read_answer(self._wait(deadline))
+            except TimeIsUp:
+                raise
             except Exception as error:
                 self._failure = error
                 raise

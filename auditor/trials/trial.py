@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -257,10 +257,10 @@ class RunFailed(SubjectError):
 
     def __init__(self, name: str, pair: int, which: int | None, what: str, more: str = "") -> None:
         self.pair, self.which = pair, which
-        super().__init__(f"{name} {what} in {_run_words(which)} {pair}{more}")
+        super().__init__(f"{name} {what} in {run_words(which)} {pair}{more}")
 
 
-def _run_words(which: int | None) -> str:
+def run_words(which: int | None) -> str:
     """Name a run: a pair has two; the string of a group has more, which are counted from 0."""
     if which is None or which < 2:
         return f"{'a' if which is None else ('the first', 'the second')[which]} run of pair"
@@ -300,6 +300,16 @@ class Trial(msgspec.Struct, frozen=True):
     scores: tuple[float | None, ...] = ()  # of its two runs, on rows that they have not seen, where they are scored
 
 
+class FirstRun(NamedTuple):
+    """What counts of the first run of a pair, which no later run can change."""
+
+    settled: Any
+    points: Any  # its predictions, where the view has a row for each probe point
+    accurate: bool | None
+    score: float | None  # on rows that it has not seen, where runs are scored
+    seconds: float
+
+
 def run_pair(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
     """Run both runs of a pair and compare them, but for those in `fell`, which are known to end their process.
 
@@ -307,22 +317,33 @@ def run_pair(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> T
     write into what the first has returned.
     """
     output, seconds = timed_run(bench, index, 0, fell)
+    first = first_run(bench, index, output, seconds, lambda: judge(bench, output, index))
+    return second_run(bench, index, first, *timed_run(bench, index, 1, fell))
+
+
+def first_run(
+    bench: Bench, index: int, output: Any, seconds: float, judged: Callable[[], bool | None], *, scores: bool = True
+) -> FirstRun:
+    """Return what counts of the first output of a pair; `judged` says whether it is accurate."""
     viewed = bench.see(output)
-    first = viewed if type(viewed) is NoOutput else settle(viewed)
-    points = points_of(viewed, first) if bench.view.rows else None
-    accurate, score = judge(bench, output, index), bench.score(output, index, 0)
-    output, more = timed_run(bench, index, 1, fell)
-    second = bench.see(output)
+    settled = viewed if type(viewed) is NoOutput else settle(viewed)
+    points = points_of(viewed, settled) if bench.view.rows else None
+    return FirstRun(settled, points, judged(), bench.score(output, index, 0) if scores else None, seconds)
+
+
+def second_run(bench: Bench, index: int, one: FirstRun, output: Any, seconds: float) -> Trial:
+    """Return the trial of a pair from its first run and the output of its second."""
+    first, second, both = one.settled, bench.see(output), one.seconds + seconds
     if type(first) is NoOutput or type(second) is NoOutput:
-        found = with_bottom(bench, index, (first, second), accurate, seconds + more)
-        return replace(found, scores=_scores(score, bench.score(output, index, 1)))
+        found = with_bottom(bench, index, (first, second), one.accurate, both)
+        return replace(found, scores=_scores(one.score, bench.score(output, index, 1)))
     if bench.view.is_of_own_rows:
         first, second = on_shared_rows(first, second)
     difference = bench.difference(first, second)
-    churn = _churn(bench, points, second, difference) if bench.view.rows else None
+    churn = _churn(bench, one.points, second, difference) if bench.view.rows else None
     payload = elements_of(bench, first, settle(second), difference) if index < bench.watched else None
-    scores = _scores(score, bench.score(output, index, 1))  # last, since to predict may write into what was compared
-    return Trial(index, difference, accurate, seconds + more, churn, payload=payload, scores=scores)
+    scores = _scores(one.score, bench.score(output, index, 1))  # last: to predict may write into what was compared
+    return Trial(index, difference, one.accurate, both, churn, payload=payload, scores=scores)
 
 
 def _scores(*scores: float | None) -> tuple[float | None, ...]:

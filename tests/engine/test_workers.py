@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.processes import descendants, is_alive, on_linux, wait_until
-from support.requests import audit, bench_of, carried_out, timeless
+from support.requests import audit, bench_of, carried_out, looked, timeless
 
 import auditor
 from auditor.engine import workers
@@ -440,7 +440,7 @@ def test_runs_that_fail_do_not_make_room_for_more() -> None:
 def test_a_worker_that_dies_with_nothing_to_do_is_replaced(noticed: bool) -> None:
     bench = bench_of("faults:slow", ROWS, size=5)
     engine = Workers(RunOptions(jobs=1), 1)
-    engine.look(bench, lambda seconds: None)
+    looked(engine.look(bench, frozenset()))
     pid = engine._workers[0].host.slot.read().pid
     os.kill(pid, signal.SIGKILL)
     if noticed:

@@ -36,6 +36,20 @@ def ticks() -> Callable[[], float]:
     return itertools.count().__next__
 
 
+def pairs_until(seconds: int) -> tuple[int, str]:
+    """Return the pairs of a constant learner that are run by then, and where it is stopped.
+
+    The clock is looked at when it starts, before the preflight, after each of its 9 steps, of which the 2nd, 5th and
+    8th give a pair, and before each pair after those.
+    """
+    before, steps = 2, 9
+    if seconds <= 1:
+        return 0, ""
+    if seconds < before + steps:
+        return sum(step <= seconds - 1 for step in (2, 5, 8)), " in the preflight,"
+    return 3 + seconds - before - steps, ""
+
+
 def cut(seconds: float, subject: str = FIRST_BIT, question: str = "rho", **asked: Any) -> Record:
     source = asked.pop("source", None)
     how = RunOptions(**{name: asked.pop(name) for name in ("jobs", "ledger", "resume") if name in asked}, for_=seconds)
@@ -76,15 +90,15 @@ def test_a_clock_cuts_at_its_trial_and_decides_nothing_by_itself() -> None:
     """Whenever it runs out: undecided before the pair that decides, and the whole record from there on."""
     whole = timeless(audit(CONSTANT))
     assert (whole["verdict"], whole["pairs"]) == ("pass", 33)
-    for seconds in (1, 2, 3, 20, 34, 35, 36, 60):
+    for seconds in (1, 2, 3, 4, 6, 9, 10, 11, 20, 40, 41, 42, 60):
         record = cut(seconds, CONSTANT)
-        pairs = max(0, seconds - 2)  # it is looked at when it starts, and before the preflight
+        pairs, place = pairs_until(seconds)
         if pairs < 33:
             assert (record.verdict, record.decided_by, record.pairs) == ("inconclusive", "clock", pairs)
             assert record.reason.startswith(
-                f"stopped by the clock (--for, {seconds} s) after {pairs} of at most 1,000 pairs"
+                f"stopped by the clock (--for, {seconds} s){place} after {pairs} of at most 1,000 pairs"
             )
-            assert record.exit_code == 3
+            assert (record.exit_code, [row.verdict for row in record.cells]) == (3, ["inconclusive"])
         else:
             assert timeless(record) == whole
     assert cut(20, CONSTANT).cost.limits == {"jobs": 1, "for": 20}
@@ -92,10 +106,10 @@ def test_a_clock_cuts_at_its_trial_and_decides_nothing_by_itself() -> None:
 
 def test_what_is_known_by_then_is_said_and_no_more_is_promised() -> None:
     """The limit is that of the confidence sequence, which holds whenever one looks, clocks included."""
-    record = cut(20, CONSTANT)
+    record = cut(26, CONSTANT)
     known = f"rho is between 0 and {at_most(sequence_upper(18, 0, 0.05 / 2))} (95 % confidence)"
     assert f"No two runs differed in 18 pairs: {known}" in record.reason
-    assert record.reason.endswith("; give it more time")
+    assert record.reason.endswith("; give it more time, such as --for 80s")
 
 
 @pytest.mark.parametrize(
@@ -104,7 +118,8 @@ def test_what_is_known_by_then_is_said_and_no_more_is_promised() -> None:
 )
 def test_the_time_is_told_as_people_write_it(seconds: float, words: str) -> None:
     record = cut(seconds, FIRST_BIT, source="bernoulli(0.5)", size=1, rho=0.5, pairs=10_000)
-    assert record.reason.startswith(f"stopped by the clock (--for, {words}) after ")
+    place = "in the preflight, " if seconds < 11 else ""
+    assert record.reason.startswith(f"stopped by the clock (--for, {words}) {place}after ")
 
 
 def test_after_its_end_no_further_cell_is_looked_at() -> None:
@@ -198,7 +213,7 @@ def test_workers_finish_what_they_have_and_get_no_more(how: dict[str, Any]) -> N
         FIRST_BIT, "bernoulli(0.5)", how=RunOptions(**how, for_=40.0), now=now, size=1, rho=0.5, confidence=0.999
     )
     random.setstate(state)  # Dask draws from it
-    assert (record.decided_by, record.pairs) == ("clock", 38)
+    assert (record.decided_by, record.pairs) == ("clock", 32)
     here = cut(40, source="bernoulli(0.5)", size=1, rho=0.5, confidence=0.999)
     assert (here.pairs, here.mismatches) == (record.pairs, record.mismatches)
 
@@ -217,7 +232,7 @@ def test_several_share_the_time_and_what_one_leaves_goes_to_the_others() -> None
     assert records[0].pairs == 33
     times = [record.cost.limits["for"] for record in records]
     assert times[0] == pytest.approx(100, abs=1)
-    assert times[1] == pytest.approx((300 - 36) / 2, abs=3)
+    assert times[1] == pytest.approx((300 - 36 - 7) / 2, abs=3)
     assert 90 < times[1] - 10 < (records[1].pairs or 0) <= times[1]
     assert sum(record.pairs or 0 for record in records) < 300
 

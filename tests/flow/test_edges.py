@@ -1216,7 +1216,7 @@ def test_an_interrupt_says_where_it_was() -> None:
     assert late.decided_by == "clock"
     assert late.reason == (
         "stopped by the clock (--for, 1e-09 s) after 0 of at most 1,000 pairs: no pair was run, so nothing is known of "
-        "rho; give it more time"
+        "rho; give it more time, such as --for 1s"
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from support.requests import StopsAfter, ask, audit, bench_of, carried_out, case_of_first, inquiry_of
+from support.requests import StopsAfter, ask, audit, bench_of, carried_out, case_of_first, inquiry_of, looked
 
 import auditor
 from auditor.engine.engine import RunOptions
@@ -206,5 +206,5 @@ def test_it_is_about_pairs_of_one_cell(cells: int, unit: str, warns: bool) -> No
 def test_the_preflight_tells_one_output_from_several() -> None:
     for learner, always in ((three, "3"), (clear, None), (lambda sample, r: float(sample[0]), None)):
         bench = bench_of(learner, "norm", size=200)
-        found = conclude(bench, look(bench), None).always
+        found = conclude(bench, looked(look(bench)), None).always
         assert (found.shown if found else None) == always

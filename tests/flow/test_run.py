@@ -72,7 +72,8 @@ def test_the_two_samples_of_a_pair_are_independent_and_r_is_shared() -> None:
         return 0
 
     audit(spy, uniform, size=1, fixed=2000, rho=0.1)
-    pairs = np.array(seen[-4000:]).reshape(2000, 2, 2)
+    first = [seen[3 * index : 3 * index + 2] for index in range(3)]  # each with a run that repeats its first
+    pairs = np.array([*first, *np.array(seen[-2 * 1997 :]).reshape(1997, 2, 2)])
     assert (pairs[:, 0, 1] == pairs[:, 1, 1]).all()
     assert len(set(pairs[:, 0, 1])) == 2000
     assert len(set(pairs[:, :, 0].ravel())) == 4000
@@ -103,7 +104,7 @@ def test_a_subject_without_source_or_size_gets_an_example(source: Any, size: Any
 
 def test_a_subject_that_raises_ends_the_audit_with_what_was_learnt() -> None:
     def raises_at_37(sample: Any, r: np.random.Generator) -> int:
-        if next(calls) == 8 + 2 * 37:
+        if next(calls) == 8 + 3 + 2 * (37 - 3):  # the first three pairs are run in the preflight
             raise ZeroDivisionError("no luck")
         return 1
 
@@ -191,7 +192,7 @@ def test_a_source_among_several_that_is_none_is_refused_before_any_pair() -> Non
 
     with pytest.raises(UsageError, match="has no distribution 'nope'"):
         audit(counts, [uniform, "nope"], size=2)
-    assert len(runs) == 8  # the preflight on the first
+    assert len(runs) == 8 + 3  # the preflight on the first, with its pairs
 
 
 class ShowsThePlan(Silent):

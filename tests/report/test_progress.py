@@ -148,7 +148,7 @@ def test_what_a_ledger_had_is_no_part_of_the_pace(tmp_path: Path) -> None:
         def advanced(self, inquiry: Any, seconds: float) -> None:
             heard.append(seconds)
 
-    for how in (make_run_options(ledger=tmp_path / "l", for_=10), make_run_options(ledger=tmp_path / "l", resume=True)):
+    for how in (make_run_options(ledger=tmp_path / "l", for_=16), make_run_options(ledger=tmp_path / "l", resume=True)):
         heard.clear()
         carried_out("algorithms.controls:constant", watch=Listener(), how=how, now=itertools.count().__next__)
     assert (len(heard), sum(seconds < 0 for seconds in heard)) == (33, 8)

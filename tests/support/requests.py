@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 import auditor
 from auditor.case import Case
-from auditor.engine.engine import RunOptions
+from auditor.engine.engine import Looking, RunOptions
+from auditor.flow.fitness import EarlyPairs
 from auditor.flow.question import Inquiry, find_question
 from auditor.flow.record import Record
 from auditor.flow.run import Silent, Watcher, carry_out
@@ -21,6 +22,7 @@ from auditor.request import Request, make_options
 from auditor.sources.source import as_sources
 from auditor.trials.cell import Cell, make_bench, source_of
 from auditor.trials.identity import case_of
+from auditor.trials.preflight import Look
 from auditor.trials.trial import Bench, Trial
 from auditor.values import Difference
 
@@ -77,6 +79,11 @@ def carried_out(
     request = request_of(subject, source, question, **options)
     how = replace(how or RunOptions(), second_process=second_process)
     return carry_out(find_question(question).begin(request), request, how, watch, now=now)
+
+
+def looked(looking: Looking) -> Look:
+    """Return what a preflight finds that nobody stops."""
+    return EarlyPairs(frozenset(), lambda step: None).steps(looking)
 
 
 class StopsAfter(Silent):

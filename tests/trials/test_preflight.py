@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -24,7 +23,7 @@ def check(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
     """`auditor check faulty:NAME` in this process: exit code, and all that was said, on one line."""
     monkeypatch.chdir(SUBJECTS)
     monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.syspath_prepend(SUBJECTS)
 
     def check(name: str, *options: str, source: str | None = "rows", size: str = "20") -> tuple[int, str]:
         given = () if source is None else ("--source", f"faulty:{source}", "--size", size)
@@ -117,7 +116,7 @@ def test_what_does_not_matter_passes_and_is_said(check: Check, name: str, source
 
 @pytest.mark.parametrize("source", ["view", "whole_buffer"])
 def test_changes_of_a_sample_do_not_reach_the_data_behind_it(check: Check, source: str) -> None:
-    import faulty  # the subjects' directory is on the path once a check has run
+    import faulty
 
     before = faulty._buffer.copy()
     code, said = check("adds_in_place", source=source)

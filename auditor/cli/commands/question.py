@@ -112,6 +112,8 @@ def asking_options(
 
 def ask_one(question: str | None, target: str, typed: Typed) -> int:
     """Ask, or show one trial again, and return the exit code; without a question the options choose one."""
+    import msgspec
+
     from auditor.engine.engine import RUN_OPTIONS
     from auditor.escape import brief
     from auditor.flow.question import make_request
@@ -127,6 +129,7 @@ def ask_one(question: str | None, target: str, typed: Typed) -> int:
             raise UsageError(f"{' and '.join(words)} and --replay do not go together: a replay makes no record")
         typed.given["accept_overlap"] = True  # a replay passes no verdict
     request = make_request(question, target, typed.sources, typed.given, texts=typed.texts)
+    request = msgspec.structs.replace(request, typed=typed.words)
     place = target if target.endswith(".py") else target.rpartition(":")[0]
     if place.endswith(".py") and not is_program(target):
         existing_file(Path(place))  # what is not there is not said to run
