@@ -123,13 +123,14 @@ def test_a_record_does_not_depend_on_who_ran_it(name: str, tmp_path: Path, share
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_what_was_interrupted_goes_on_where_it_was(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An interrupt after the seventh trial: those before it are in the ledger, and are not run again."""
+    """An interrupt after the fourth trial that follows the preflight: those before it are in the ledger, with the pairs of
+    the preflight, and are not run again."""
     here, trials = whole(name)
     ledger, run, real = tmp_path / "audits.sqlite", [0], Bench.trial
 
     def counted(bench: Bench, index: int, *fell: Any) -> Trial:
         run[0] += 1
-        if run[0] == 8:
+        if run[0] == 5:
             raise KeyboardInterrupt
         return real(bench, index, *fell)
 
@@ -139,7 +140,7 @@ def test_what_was_interrupted_goes_on_where_it_was(name: str, tmp_path: Path, mo
     before, run[0] = run[0], 100
     assert ask(name, jobs=1, ledger=ledger, resume=True) == here
     spent = run[0] - 100
-    assert before == 8
-    # Seven were kept; what a trial is tried with beforehand, and a look at the source, is run every time. A hunt looks
+    assert before == 5
+    # Four were kept; what a trial is tried with beforehand, and a look at the source, is run every time. A hunt looks
     # at the source of each of its first candidates before any trial.
-    assert spent == trials - {"reuse": 4, "explain": 6, "hunt": 0}.get(name, 7)
+    assert spent == trials - {"reuse": 1, "explain": 3, "hunt": 0}.get(name, 4)

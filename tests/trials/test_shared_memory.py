@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support import requests
-from support.requests import bench_of
+from support.requests import bench_of, looked
 
 import auditor
 from auditor.cli.command_line import run
@@ -157,7 +157,7 @@ def test_a_replay_shows_both_outputs(name: str) -> None:
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_shared_state_is_a_finding(name: str) -> None:
-    assert look(bench_for(name)).shared
+    assert looked(look(bench_for(name))).shared
 
 
 def test_honest_learners_and_samplers_share_nothing() -> None:
@@ -173,12 +173,12 @@ def test_honest_learners_and_samplers_share_nothing() -> None:
 
     for learner in (lambda sample, r: sample, lambda sample, r: Unsteady()):
         view = {} if learner(0, 0) == 0 else {"view": "predict"}
-        found = look(bench_of(learner, sampler, size=20, **view))
+        found = looked(look(bench_of(learner, sampler, size=20, **view)))
         assert (found.shared, found.source_shares) == (False, False)
 
 
 def test_a_sampler_that_hands_out_one_array_is_a_finding_and_each_run_gets_a_copy() -> None:
-    found = look(bench_for("its_sample", "shared:rows_in_one_array"))
+    found = looked(look(bench_for("its_sample", "shared:rows_in_one_array")))
     checked = conclude(bench_for("its_sample", "shared:rows_in_one_array"), found, None)
     assert (found.shared, found.source_shares, checked.copies, checked.changes_sample) == (False, True, True, False)
     assert [kind for kind, _ in checked.warnings] == ["shared-state"]
@@ -187,7 +187,7 @@ def test_a_sampler_that_hands_out_one_array_is_a_finding_and_each_run_gets_a_cop
 def test_a_check_that_was_skipped_is_a_warning() -> None:
     """Not where it was asked for at other points."""
     bench = bench_of(lambda sample, r: 0, sampler, size=5)
-    found = look(bench)
+    found = looked(look(bench))
 
     class Skipped(SecondProcess):
         def __init__(self) -> None: ...
