@@ -123,8 +123,8 @@ def test_a_record_does_not_depend_on_who_ran_it(name: str, tmp_path: Path, share
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_what_was_interrupted_goes_on_where_it_was(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An interrupt after the fourth trial that follows the preflight: those before it are in the ledger, with the pairs of
-    the preflight, and are not run again."""
+    """An interrupt after the fourth trial that follows the preflight: those before it are in the ledger, as are the
+    pairs of the preflight, and are not run again."""
     here, trials = whole(name)
     ledger, run, real = tmp_path / "audits.sqlite", [0], Bench.trial
 

@@ -158,7 +158,7 @@ def test_parameters_and_files_that_are_typed(tmp_path: Path) -> None:
         {"source": "norm", "params": ("a=1",), "size": 3, "rho": None, "range": (), "report_of_code_quality": file}
     )
     assert typed == (["norm"], {"size": 3}, {"a": "1"}, {"--code-quality": file}, False, ())
-    assert options.read_typed({"source": ("a", "b"), "verbose": True}) == (["a", "b"], {}, {}, {}, True)
+    assert options.read_typed({"source": ("a", "b"), "verbose": True}) == (["a", "b"], {}, {}, {}, True, ())
     assert refusal(lambda: output.check_files({"--json": file, "--html": file})) == (
         f"--json and --html cannot both be written to {file}: give each its own"
     )
