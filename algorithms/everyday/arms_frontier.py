@@ -108,6 +108,14 @@ def least_variance(n: int, p: Floats, h: float) -> Floats:
     return np.asarray(max(n - 2, 0) * np.minimum(p * (1 - p), (p + h) * (1 - p - h)))
 
 
+def most_in_cells(n: int, mixture: Mixture, low1: Floats, low2: Floats, side: float) -> Floats:
+    """Return what rho is at most in each square of means, by its corners and a bound on the bend along each mean."""
+    corners = [_rho_in_chunks(n, mixture, low1 + a * side, low2 + b * side) for a in (0, 1) for b in (0, 1)]
+    variance = least_variance(n, low1, side) + least_variance(n, low2, side)
+    bend = 4 * n**2 * mixture[1].max() * (likeliest(variance) + likeliest(2 * variance))
+    return np.asarray(np.max(corners, axis=0) + side**2 * bend / 4)
+
+
 def worst_rho(n: int, mixture: Mixture, gap: float) -> float:
     """Return what rho is at most for means that are at most gap apart.
 
@@ -119,10 +127,7 @@ def worst_rho(n: int, mixture: Mixture, gap: float) -> float:
     for _ in range(ROUNDS):
         inside = (low1 + side >= low2) & (low1 - low2 - side <= gap) & (low1 + low2 <= 1)
         low1, low2 = low1[inside], low2[inside]
-        corners = [_rho_in_chunks(n, mixture, low1 + a * side, low2 + b * side) for a in (0, 1) for b in (0, 1)]
-        variance = least_variance(n, low1, side) + least_variance(n, low2, side)
-        bend = 4 * n**2 * mixture[1].max() * (likeliest(variance) + likeliest(2 * variance))
-        bound = np.max(corners, axis=0) + side**2 * bend / 4
+        bound = most_in_cells(n, mixture, low1, low2, side)
         best = max(best, float(_rho_in_chunks(n, mixture, *_to_strip(low1, low2, side, gap)).max()))
         open_ = bound > best * (1 + RELATIVE)
         if not open_.any():

@@ -87,7 +87,7 @@ def plain_size(k: int, d: int, eps: float, delta: float) -> int:
     """
     check_count(k)
     check_parameters(d, eps)
-    tried = range(math.floor(math.sqrt(d) / (2 * eps)) + 1, math.ceil(10 * math.sqrt(d) / eps) + 1)
+    tried = range(1, math.ceil(10 * math.sqrt(d) / eps) + 1)
     left = ((math.log((g ** (d * k) + 1) / delta), eps - math.sqrt(d) / (2 * g)) for g in tried)
     return math.ceil(min(2 * d**2 * logarithm / room**4 for logarithm, room in left if room > 0))
 

@@ -148,7 +148,6 @@ class Blocks(Resampling):
     def choose(self, rng: Generator, size: int) -> Places:
         starts = rng.integers(0, self.count, size=size)
         begins = rng.random(size) < 1 / self.length
-        begins[:1] = True
         place = np.arange(size)
         first = np.maximum.accumulate(np.where(begins, place, 0))  # of the stretch that a row belongs to
         return np.asarray((starts[first] + place - first) % self.count)

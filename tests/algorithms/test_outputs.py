@@ -19,6 +19,7 @@ from support.requests import bench_of
 from test_conformance import RUN_AT, SMALL, STEPS
 
 from auditor.randomness import from_key
+from auditor.subjects.subject import load_subject
 from auditor.values import describe
 
 KNOWN = dict(line.rsplit(None, 1) for line in Path(__file__).with_name("outputs.txt").read_text().splitlines())
@@ -52,3 +53,19 @@ def test_outputs_are_what_they_were(case: str) -> None:
     lines = [*map(shown, outputs_of(bench_of(name, **options)))]
     digest = blake2b("\n".join(lines).encode(), digest_size=6).hexdigest()
     assert KNOWN.get(case) == digest, f"{case} {digest}\n{lines}"
+
+
+def test_promises_at_other_sizes_are_what_they_were() -> None:
+    """Of every subject that has one, from one row on: none is above 1, and from ten rows on more promise no less."""
+    lines = []
+    for name in ROWS:
+        subject = load_subject(name)
+        if subject.declared.promise is None:
+            continue
+        size = subject.declares("size")
+        found = [subject.promised(rows) for rows in (1, 2, 10, size // 100, size // 3, size, 3 * size)]
+        known = [one for one in found[2:] if one is not None]
+        assert known == sorted(known, reverse=True), name
+        assert max(one or 0.0 for one in found) <= 1, name
+        lines.append(" ".join([name, *("-" if one is None else f"{one:.6g}" for one in found)]))
+    assert lines == Path(__file__).with_name("promises.txt").read_text().splitlines()

@@ -658,6 +658,11 @@ def test_plan_tells_the_cost(call: Auditor) -> None:
     assert "thresholds" not in out
 
 
+def test_plan_takes_its_defaults_from_its_help(call: Auditor) -> None:
+    assert call("plan") == call("plan", "--rho", "0.1", "--confidence", "0.95")
+    assert call("plan")[0] == 0
+
+
 def test_plan_of_a_budget_beyond_calibration_says_so(call: Auditor) -> None:
     code, out, _ = call("plan", "--rho", "0.1", "--pairs", "1e6")
     assert code == 0

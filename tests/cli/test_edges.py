@@ -527,6 +527,7 @@ ENTRY = '[[tool.auditor.subject]]\ntarget = "m:f"\n'
          "Expected `str`, got `int`\n  line 1, [[tool.auditor.subject]] 1: target must be a text"),
         (f"{ENTRY}size = 1{'0' * 30}", AT + "size is beyond 1e30: use a smaller "
          "number"),
+        (f"{ENTRY}size = -1{'0' * 30}", AT + "size is beyond 1e30: use a smaller number"),
         (f"{ENTRY}expect = 'maybe'", AT + "expect = 'maybe' must be one of pass, fail, error, no worse"),
         (f"{ENTRY}expect = 'fail'", AT + "expect = 'fail' needs a reason"),
         (f"{ENTRY}margin = 0.1", AT + "margin = 0.1 goes with expect = 'no worse': leave one of them out"),

@@ -127,6 +127,7 @@ def test_a_strict_xpass_had_not_to_pass_either(run: Any) -> None:
             5,
             "1 audited learner (K), 5 shards (S): *fails at alpha/(K S) = 0.01",
         ),
+        (["-k", "constant", "--auditor-shards", "5"], 5, "a pass by itself is wrong with probability at most alpha; *"),
     ],
 )
 def test_what_is_deselected_does_not_count_and_shards_do(

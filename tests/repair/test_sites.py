@@ -21,6 +21,7 @@ from support.requests import audit, bench_of
 from auditor.errors import UsageError
 from auditor.randomness import Randomness, from_key, root_key
 from auditor.repair import rounded, sites
+from auditor.repair.mechanisms import keyed_draws
 from auditor.repair.mechanisms.keyed_draws import Sites
 from auditor.trials.trial import run_pair
 
@@ -435,3 +436,19 @@ def test_one_expression_is_one_place(name: str) -> None:
 def test_a_function_draws_the_same_wherever_it_stands_in_its_file() -> None:
     here, below = (sites(compiled(before + SPECIALISED, "listed")) for before in ("", "# a comment\n" * 7))
     assert here(None, from_key(root_key(3))) == below(None, from_key(root_key(3)))
+
+
+@pytest.mark.parametrize(
+    ("result", "given", "count"),
+    [
+        (None, [[1, 2, 3]], 3),  # a shuffle
+        (None, [5], 1),
+        (None, [], 1),
+        (np.zeros((2, 3)), [], 6),
+        (b"abcd", [4], 4),
+        ([1, 2], [], 2),
+        (0.5, [[1, 2, 3]], 1),
+    ],
+)
+def test_draws_are_counted_by_the_values_that_they_give_or_move(result: Any, given: list[Any], count: int) -> None:
+    assert keyed_draws._count(result, given) == count

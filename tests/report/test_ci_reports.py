@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -36,6 +37,7 @@ from auditor.escape import (
     xml_text,
 )
 from auditor.flow.record import Record, to_json
+from auditor.report.formats import FORMATS
 from auditor.report.formats.ci import annotation_lines, junit, place_of
 from auditor.report.formats.markdown import markdown
 from auditor.report.terminal import as_text
@@ -476,6 +478,10 @@ def test_github_gets_its_summary_whether_or_not_markdown_is_asked_for(
     summary = Path("summary.md").read_text()
     assert summary.startswith("before\n### PASS `ci_learners:good`\n")
     assert summary.endswith("\n" + Path("a.md").read_text())
+    drawn: list[Any] = []
+    monkeypatch.setitem(FORMATS, "markdown", SimpleNamespace(draw=lambda *given: drawn.append(given[1:]) or b""))
+    assert call("check", "ci_learners:good")[0] == 0
+    assert drawn == [(0.95, False)], "as a report of its own, not a part of another's"
 
 
 def test_a_summary_that_cannot_be_written_changes_no_verdict(call: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,6 +119,7 @@ def test_labelled_samples_stay_pairs() -> None:
     ("sampler", "words"),
     [
         (lambda rng, size: rng.random(size + 1), "returned 4 rows where 3 were asked for"),
+        (lambda rng, size: rng.random(0), "returned 0 rows where 3 were asked for"),
         (lambda rng, size: np.full(size, np.nan), "returned NaN"),
         (lambda rng, size: (rng.random(size), [1]), "returned 1 rows where 3"),
         (lambda rng, size: 7, "returned int: return an array of 3 rows"),

@@ -169,3 +169,15 @@ def test_half_of_the_truth_is_noticed_as_soon_as_the_docs_say() -> None:
     print(sorted(taken))
     assert sum(pairs <= 10 for pairs in taken) < 12
     assert sum(pairs > 110 for pairs in taken) < 12
+
+
+def test_the_evidence_of_few_pairs_is_the_formula() -> None:
+    """Half of it on tilts that hold in every pair, half on a fault that comes to light in pair n with 1 / (n + 1)."""
+    pairs = [(0.3, 3), (0.5, 1), (0.2, 4)]
+    sides = []
+    for sign in (1.0, -1.0):
+        each = [np.exp(sign * TILTS * k) / (1 + m * np.expm1(sign * TILTS)) ** 4 for m, k in pairs]
+        rarely = math.prod(n / (n + 1) + float(e.mean()) / (n + 1) for n, e in enumerate(each, 1))
+        sides.append((float(np.prod(each, axis=0).mean()) + rarely) / 2)
+    assert math.exp(seen(pairs, coins=4).log_e) == pytest.approx(sum(sides) / 2, rel=1e-12)
+    assert math.exp(seen(pairs, coins=4, both=False).log_e) == pytest.approx(sides[0], rel=1e-12)

@@ -139,7 +139,7 @@ def ask_one(question: str | None, target: str, typed: Typed) -> int:
     return _answered(request, typed.files, verbose=typed.verbose)
 
 
-def _answered(request: Request, files: Mapping[str, str], *, verbose: bool = False) -> int:
+def _answered(request: Request, files: Mapping[str, str], *, verbose: bool) -> int:
     """Carry a request out and report; return the exit code."""
     from msgspec.structs import replace
 

@@ -166,9 +166,9 @@ def top_mismatch(first: Scores, second: Scores, strength: float, top: int) -> fl
     h = (top + 1) * spread / 2
     pieces = math.ceil(2 * h)  # of the line between the scores, as many as keep the second bound near
     if not 0 < pieces <= _PIECES:
-        return first_bound + 0.0
+        return first_bound
     rates = [swap_rate(logs + (i + 0.5) / pieces * moves, moves, top) for i in range(pieces)]
-    return min(first_bound, sum(rates) / pieces * math.expm1(h / pieces) / (h / pieces)) + 0.0
+    return min(first_bound, sum(rates) / pieces * math.expm1(h / pieces) / (h / pieces))
 
 
 def swap_rate(logs: Reals, moves: Reals, top: int) -> float:

@@ -7,12 +7,14 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
+from scipy.special import i0e
 from scipy.stats import binom
 
 from algorithms.coin_frontier import ROUNDING, acceptance_of, disagreement_of, frontier
@@ -60,7 +62,7 @@ def test_the_mixture_of_a_quantile_is_feasible_and_the_values_are_close(
     assume(Task(n, q - tau, q + tau, delta).least_error() <= delta)
     found = quantile_frontier.quantile_frontier(n, q, tau, delta)
     t, weights = found.mixture
-    assert weights.sum() == pytest.approx(1, abs=1e-12)
+    assert (weights.sum(), weights.min() > 0) == (pytest.approx(1, abs=1e-12), True)
     assert weights @ acceptance_of(n, t, q - tau) <= delta * (1 + 1e-9)
     assert 1 - weights @ acceptance_of(n, t, q + tau) <= delta * (1 + 1e-9)
     attained = disagreement_of(n, t, np.linspace(q - tau, q + tau, 301)[:, None]) @ weights
@@ -189,6 +191,42 @@ def test_the_bends_are_bounded() -> None:
             assert (np.abs(bend) <= bound + 1e-4).all()
 
 
+def test_the_bound_of_a_cell_is_that_of_its_corners_and_its_bend() -> None:
+    """By the formula of the proof, a cell at a time; and no mean inside a cell is above it."""
+    n, side, mixture = 5, 0.25, (np.array([4, 6]), np.array([0.25, 0.75]))
+    low1, low2 = (axis.ravel() for axis in np.meshgrid([0.0, 0.25, 0.75], [0.0, 0.5], indexing="ij"))
+    found = arms_frontier.most_in_cells(n, mixture, low1, low2, side)
+    inner = np.random.default_rng(1).random((2, 200))
+    for p1, p2, bound in zip(low1.tolist(), low2.tolist(), found.tolist(), strict=True):
+        corners = [(p1, p2), (p1 + side, p2), (p1, p2 + side), (p1 + side, p2 + side)]
+        top = max(float(rho_at(n, mixture, *np.array([corner]).T)[0]) for corner in corners)
+        least = [3 * min(p * (1 - p), (p + side) * (1 - p - side)) for p in (p1, p2)]
+        variance = least[0] + least[1]
+        bend = 4 * n**2 * 0.75 * (float(i0e(variance)) + float(i0e(2 * variance)))
+        assert bound == pytest.approx(top + side**2 / 4 * bend, rel=1e-12)
+        assert rho_at(n, mixture, p1 + side * inner[0], p2 + side * inner[1]).max() <= bound
+
+
+def test_the_worst_error_is_that_of_the_line_and_its_bend() -> None:
+    n, gap, mixture = 6, 0.5, (np.array([5, 8]), np.array([0.4, 0.6]))
+    x = np.linspace(0, 0.25, 2049)
+    error, h = error_at(n, mixture, x, x + gap), 0.25 / 2048
+    least = [4 * np.minimum(p * (1 - p), (p + h) * (1 - p - h)) for p in (x[:-1], x[:-1] + gap)]
+    bend = 8 * n**2 * 0.6 * i0e(least[0] + least[1])
+    exact = float((np.maximum(error[:-1], error[1:]) + h**2 / 8 * bend).max())
+    assert arms_frontier.worst_error(n, mixture, gap) == pytest.approx(exact + ROUNDING, abs=1e-13)
+
+
+@pytest.mark.parametrize(("n", "gap", "delta"), [(2, 0.9, 0.1), (20, 0.4, 1 / 16)])
+def test_the_worst_rho_is_attained_but_for_its_allowance(n: int, gap: float, delta: float) -> None:
+    mixture = two_arms(n, gap, delta).mixture
+    middle, apart = (axis.ravel() for axis in np.meshgrid(np.linspace(0, 1, 401), np.linspace(0, gap, 81)))
+    inside = (apart / 2 <= middle) & (middle <= 1 - apart / 2)
+    attained = rho_at(n, mixture, (middle + apart / 2)[inside], (middle - apart / 2)[inside]).max()
+    worst = arms_frontier.worst_rho(n, mixture, gap)
+    assert attained <= worst <= attained * (1 + 2 * arms_frontier.RELATIVE) + 2 * ROUNDING
+
+
 @given(st.floats(0, 1), st.floats(0, 1), st.integers(1, 40))
 def test_no_sum_of_coins_has_a_likelier_value(p1: float, p2: float, n: int) -> None:
     laws = ([math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)] for p in (p1, p2))  # of any p
@@ -196,6 +234,10 @@ def test_no_sum_of_coins_has_a_likelier_value(p1: float, p2: float, n: int) -> N
     variance = np.array(n * (p1 * (1 - p1) + p2 * (1 - p2)))
     assert law.max() <= likeliest(variance) + 1e-12
     assert (law**2).sum() <= likeliest(2 * variance) + 1e-12
+
+
+def least_of_quantile(**given: float) -> Any:
+    return quantile_frontier.quantile_frontier(**{"n": 100, "q": 0.5, "tau": 0.1, "delta": 0.1, **given})
 
 
 @pytest.mark.parametrize(
@@ -208,8 +250,13 @@ def test_no_sum_of_coins_has_a_likelier_value(p1: float, p2: float, n: int) -> N
         (lambda: quantile_frontier.quantile_frontier(6000, 0.9, 0.05), "n=6000 must be at most 5000"),
         (lambda: two_arms(0, 0.2), "n=0 must be an integer from 1 to 500"),
         (lambda: two_arms(10, 0.2), "n=10 must be at least 30"),
-        (lambda: two_arms(50, 1.2), "gap=1.2 must be in (0, 1)"),
-        (lambda: two_arms(50, 0.2, 0.6), "delta=0.6 must be in (0, 1/2)"),
+        (lambda: two_arms(501, 0.2), "n=501 must be an integer from 1 to 500"),
+        (lambda: two_arms(True, 0.9, 0.4), "n=True must be an integer from 1 to 500"),
+        *((lambda gap=gap: two_arms(50, gap), f"gap={gap!r} must be in (0, 1)") for gap in (0.0, 1.0, 1.2, -0.5)),
+        *((lambda d=d: two_arms(50, 0.2, d), f"delta={d!r} must be in (0, 1/2)") for d in (0.0, 0.5, 0.6)),
+        *((lambda q=q: least_of_quantile(q=q), f"q={q!r} must be in (0, 1)") for q in (0.0, 1.0, -0.5)),
+        *((lambda t=t: least_of_quantile(tau=t), f"tau={t!r} must be in (0, min") for t in (0.0, -0.01, 0.5)),
+        *((lambda d=d: least_of_quantile(delta=d), f"delta={d!r} must be in (0, 1/2)") for d in (0.0, 0.5, -0.1)),
     ],
 )
 def test_what_cannot_be_asked_gets_a_sentence(call: Callable[[], object], words: str) -> None:

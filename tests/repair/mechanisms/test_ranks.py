@@ -159,3 +159,8 @@ def test_spot_sizes_and_a_lattice_that_is_too_coarse() -> None:
 
 def test_no_rank_above_n_is_ever_parted() -> None:
     assert rank_mismatch(5, 6, p=0.9, slack=0.05, cell=0.01) == 0.0
+
+
+@pytest.mark.parametrize(("k", "is_rank"), [(-1, False), (0, False), (1, True), (10, True), (11, False)])
+def test_a_threshold_that_is_no_score_is_never_parted(k: int, is_rank: bool) -> None:
+    assert (rank_mismatch(10, k, p=0.5, slack=0.2, cell=0.5, step=0.1) > 0) is is_rank

@@ -91,3 +91,9 @@ def test_the_first_is_any_of_the_heavy_ones_and_the_same_whoever_else_is_there()
     fewer = [first_heavy({"a": 0.5, "b": 0.3}, 0.3, from_key(root_key(i))) for i in range(n)]
     assert all(one == other for one, other in zip(fewer, found, strict=True) if other != 3)
     assert first_heavy(shares, 0.6, from_key(root_key(0))) is None
+
+
+def test_an_interval_may_be_one_number_and_what_is_not_listed_has_a_share_of_zero() -> None:
+    assert random_threshold(from_key(root_key(0)), 0.5, 0.5) == 0.5
+    assert first_heavy_mismatch({"a": 0.5}, {}, -1.0, 1.0) == 0.25
+    assert heavy_mismatch({"a": 0.5}, {}, -1.0, 1.0) == 0.25
