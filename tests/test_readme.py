@@ -15,7 +15,10 @@ import pytest
 Command = Callable[..., tuple[int, str, str]]
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
-NAMES = ("tutorial", "guide", "programs", "decisions", "estimate", "costs", "long", "price", "questions", "repair")
+NAMES = (
+    *("tutorial", "guide", "programs", "decisions", "leaderboard", "ab-test", "feature-selection", "top-customers"),
+    *("estimate", "costs", "long", "price", "questions", "repair"),
+)
 PAGES = [README, *((ROOT / "docs" / f"{name}.md").read_text() for name in NAMES)]
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", "".join(PAGES), flags=re.DOTALL)
 PYTHON = [text for kind, text in BLOCKS if kind == "python"]

@@ -20,6 +20,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from auditor import Randomness
+from auditor.repair import gumbels
+
 Reals = npt.NDArray[np.float64]
 T = TypeVar("T")
 
@@ -48,6 +51,13 @@ CASES = (
 )
 STEP = {"time": np.repeat(np.arange(10), 20), "value": np.repeat(np.arange(10) >= 5, 20) + np.tile([0.5, -0.5], 100)}
 BOUGHT = {"customer": np.repeat(["a", "b", "c", "d"], [120, 100, 40, 20]), "amount": np.tile([5.0, 15.0], 140)}
+
+
+JUDGED = {  # each item has three scores of a, and b is always worse by half a point
+    "item": np.repeat(np.arange(40), 4),
+    "model": np.tile(["a", "a", "a", "b"], 40),
+    "score": np.tile([1.0, 2.0, 3.0, 1.5], 40),
+}
 
 
 class Scores(NamedTuple):
@@ -105,8 +115,20 @@ def read_labelled(sample: Any, label: str = "") -> tuple[Scores, npt.NDArray[Any
     return found, np.asarray(labels)
 
 
-def _long(columns: Mapping[str, Any], without: str, by: str, score: str, unit: str) -> Scores:
-    """Return the scores of a long table; several of one name for one item count as their mean."""
+def read_one_score(sample: Any, r: Randomness, without: str, by: str, score: str, unit: str) -> Scores:
+    """Return the scores of a long table where r takes one of several that a name has for an item.
+
+    Which one depends on r, the item, the name and how many there are: two runs that share r take the same.
+    """
+    if not unit:
+        raise ValueError("unit='' must name the column that has the items: scores of one item are to be drawn from")
+    return _long(columns_of(sample), without, str(by), str(score), str(unit), r)
+
+
+def _long(
+    columns: Mapping[str, Any], without: str, by: str, score: str, unit: str, r: Randomness | None = None
+) -> Scores:
+    """Return the scores of a long table; several of one name for one item count as their mean, or r takes one."""
     if not (by and score):
         raise ValueError(
             f"by={by!r} and score={score!r} must name two columns of a long table: whose score it is, and the score"
@@ -131,6 +153,14 @@ def _long(columns: Mapping[str, Any], without: str, by: str, score: str, unit: s
             f"{unit} {units[row].item()!r} has no score of {names[column]!r}: add it, leave out the {unit} or "
             f"without={names[column]}; samples keep each {unit} whole by --resample groups({unit})"
         )
+    if r is not None:
+        order = np.argsort(cell, kind="stable")
+        starts = np.flatnonzero(np.diff(cell[order], prepend=-1))
+        held, nth = cell[order][starts], np.diff(starts, append=len(cell))
+        chance = gumbels(r, [f"{units[one // len(found)]}\n{found[one % len(found)]}" for one in held])
+        drawn = np.zeros(cells)
+        drawn[held] = values[order[starts + (np.exp(-np.exp(-chance)) * nth).astype(int)]]
+        return Scores(names, tuple(drawn.reshape(len(units), -1)[:, kept].T))
     sums = np.bincount(cell, weights=values, minlength=cells).reshape(len(units), -1)[:, kept]
     return Scores(names, tuple((sums / counts).T))
 

@@ -35,7 +35,7 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.decisions.tables import Reals, Scores, on_scores, one_of, whole_units, words
+from algorithms.decisions.tables import Reals, Scores, on_scores, one_of, read_one_score, whole_units, words
 from auditor import Randomness, composed, subject
 from auditor.repair import choice_mismatch, choose, top_mismatch
 
@@ -105,6 +105,33 @@ def first_few(ordered: tuple[str, ...], k: int) -> tuple[str, ...]:
 @on_scores
 def winner(scores: Scores, r: Any, *, statistic: str = "mean", better: str = "higher") -> str:
     """Return the name of the best column."""
+    return in_order(scores, statistic, better)[0]
+
+
+@subject(
+    source="algorithms.decisions.tables:JUDGED",
+    as_="columns",
+    resample=whole_units,
+    words=words("", **_WINNER),
+)
+def judged_winner(
+    sample: Any,
+    r: Any,
+    private: Randomness,
+    *,
+    statistic: str = "mean",
+    better: str = "higher",
+    by: str = "model",
+    score: str = "score",
+    unit: str = "item",
+    without: str = "",
+) -> str:
+    """Return the name of the best column where each score is one of several that private randomness draws: a judge's.
+
+    A long table has several scores of each name for an item, one for each time that a judge was asked. A run sees one
+    of them, as if the judge had been asked once: a pair differs by its items and by its judge.
+    """
+    scores = read_one_score(sample, private.child("judge"), without, by, score, unit)
     return in_order(scores, statistic, better)[0]
 
 

@@ -269,6 +269,7 @@ def constancy(inquiry: Inquiry, answer: Answer, checked: Checked | None) -> Iter
     counted, cell = answer.wobbles, inquiry.cells[0]
     declared = cell.subject.declared
     is_meant = cell.size == 0 or declared.theorem or declared.accuracy or declared.claimed is not None
+    is_meant = is_meant or declared.words is not None  # a decision: that all agree is what it hopes for
     if answer.pairs and not answer.mismatches and not is_meant and counted and counted.distinct == 1:
         looked = min(counted.pairs, answer.pairs)
         yield Finding("constant", "warning", _always_words(cell, always, looked, answer.pairs))

@@ -8,6 +8,7 @@ those that there are. Each of the two is an audit of its own, with its own confi
 from __future__ import annotations
 
 import contextlib
+import math
 import shlex
 from typing import Any
 
@@ -20,7 +21,7 @@ from auditor.flow.run import Silent, Watcher, answer
 from auditor.request import Request
 from auditor.subjects.subject import load_subject
 
-PAIRS = 4000  # with which more rows are looked for
+PAIRS_TIMES_LIMIT = 250  # with which more rows are looked for: an eighth of what price takes
 TIMES, MOST = 20, 100_000  # rows that are tried: so many times those that there are, and no more than so many
 _KEPT = ("as_", "resample", "view", "sample", "seed", "confidence", "jobs", "timeout", "memory")
 _SETTLED = ("size", "as_", "resample", "view", "sample", "probe")  # what a subject and a source settle if nobody does
@@ -74,8 +75,8 @@ def _sister(request: Request, record: Record, name: str) -> Remedy:
 
 def _rows(request: Request, record: Record, most: int) -> Remedy:
     """Look for the number of rows from which the subject holds, up to `most`."""
-    params = request.options.params
-    found = answer(_asked(request, "price", request.subject, record, params=params, pairs=PAIRS, most=most))
+    params, pairs = request.options.params, math.ceil(PAIRS_TIMES_LIMIT / (record.target or 1.0))
+    found = answer(_asked(request, "price", request.subject, record, params=params, pairs=pairs, most=most))
     limits = next(iter(found.answer.asked), None)
     return Remedy(
         kind="rows",

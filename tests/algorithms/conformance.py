@@ -90,6 +90,7 @@ heavy_hitters_fixed_threshold |  | 3051756737 | - | - | - | - | fail | pmf({1: 0
 heavy_hitters_in_order_of_appearance |  | 1000 | - | - | - | - | fail | pmf({1: 0.4, 2: 0.3, 3: 0.3})
 hidden_state |  | 1 | - | - | - | - | error | norm
 identity_test_fixed |  | 15863 | - | - | - | - | fail | pmf({0: 0.2286, 1: 0.1102, 2: 0.1102, 3:
+judged_winner | statistic=mean better=higher by=model score=score unit=item without= | - | - | - | - | - | pass | algorithms.decisions.tables:JUDGED
 list_of_biases | d=2 eps=0.1 eta=0.1 sample_scale=1.0 | 4612 | - | 0.1 | 185 | - | pass | points([[0, 0], [0, 1], [1, 0], [1, 1]],
 mean |  | 100 | - | - | - | - | fail | norm
 mean_vector_no_offset |  | 7770 | - | - | - | - | fail | points([[0, 0, 0], [0, 0, 1], [0, 1, 0],
@@ -268,6 +269,7 @@ fixed_threshold | tau=0.5 | tau=0.5 must be in (0, 1/2): the biases to tell apar
 group_report | run: n=0 | n=0 must be an integer of at least 1: how many groups are reported, e.g. 10
 group_report | run: statistic=max | statistic='max' must be one of sum, mean, count: what makes a group large
 group_report | run: by=shop | by='shop' must be one of customer, amount: the column that has the groups
+judged_winner | run: by=judge | by='judge' must be one of item, model, score: a column of the table
 list_of_biases | d=0 | d=0 must be an integer of at least 1: the number of coins, e.g. 2
 list_of_biases | eps=0.5 | eps=0.5 must be in (0, 1/2): how far an estimate may be from its bias, e.g. 0.1
 list_of_biases | eta=0 | eta=0 must be in (0, 1): the mass that may be outside the list, e.g. 0.1
@@ -1144,6 +1146,7 @@ EXACT = [
             params={"test": "t"}),
     integrated("r_beats", lambda: law_of_opposed(200, lambda heads: reaches_at_random(heads, 4.0)), OPPOSED, 60,
                size=200, rho=0.9, params={"width": 4.0}),
+    counted("judged_winner", lambda: laws.judged_rho(15), laws.JUDGED, private="unshared"),
     *(
         counted("significant_columns", lambda c=c: laws.significant_rho(c), laws.spec(laws.SIGNS, laws.SIGN_WEIGHTS),
                 size=laws.TESTED, params={"correction": c})

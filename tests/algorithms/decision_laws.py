@@ -51,6 +51,21 @@ def least_rank(values: Sequence[float], *, largest: bool) -> int:
     return signed.index(min(signed))
 
 
+# A judge: 15 items, of which each has scores 0, 1 and 1 of a and 0.63 of b. Which items are drawn makes no difference.
+
+JUDGED = {
+    "item": np.repeat(np.arange(15), 4),
+    "model": np.tile(["a", "a", "a", "b"], 15),
+    "score": np.tile([0.0, 1.0, 1.0, 0.63], 15),
+}
+
+
+def judged_rho(items: int) -> float:
+    """a wins where more than 0.63 of its scores are 1."""
+    wins = float(binom.sf(math.floor(0.63 * items), items, 2 / 3))
+    return 2 * wins * (1 - wins)
+
+
 # Many tests: two columns of independent signs, above 0 with probability 0.8 and 0.65.
 
 SIGNS = [(a, b) for a in (1, -1) for b in (1, -1)]

@@ -77,7 +77,7 @@ def test_what_would_hold_are_audits_that_can_be_asked_again(failed: Record) -> N
     again = audit("r_winner", SCORES)
     assert (sister.verdict, sister.rho, sister.bound) == ("pass", again.rho, again.bound)
     assert sister.command == shlex.join(["python", "-m", "auditor", "check", "r_winner", "--source", SCORES])
-    priced = auditor.ask("price", "winner", SCORES, rho=0.1, pairs=4000, most=10_000)
+    priced = auditor.ask("price", "winner", SCORES, rho=0.1, pairs=2500, most=10_000)
     assert (rows.low, rows.high) == (priced.answer.asked[0].low, priced.answer.asked[0].high)
     assert rows.command == f"python -m auditor price {failed.subject} --source {SCORES}"
 
