@@ -8,10 +8,12 @@ The command line, pytest and Python all end here.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from itertools import takewhile
 from json import dumps
+from pkgutil import resolve_name
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -67,9 +69,13 @@ _MORE, _SLACK = 2, 1.5  # times the time that was given, and that is wanted, at 
 
 
 def answer(request: Request, watch: Watcher | None = None) -> Record:
-    """Answer a request; UsageError where nothing can be run."""
+    """Answer a request; UsageError where nothing can be run. Without a watcher, a notebook shows a bar."""
     options = run_options_of(request)
-    return carry_out(find_question(request.question).begin(request), request, options, watch)
+    inquiry = find_question(request.question).begin(request)
+    if watch is not None or "IPython" not in sys.modules:
+        return carry_out(inquiry, request, options, watch)
+    with resolve_name("auditor.report.notebook:watching")() as watch:  # by name: what is shown is made from this
+        return carry_out(inquiry, request, options, watch)
 
 
 def run_options_of(request: Request, *, log: str | None = None) -> RunOptions:
@@ -441,8 +447,12 @@ class Run(msgspec.Struct):
             if not self.by_cell:
                 self.stopped = True
                 self._count_early()
-            look = self.inquiry.outlook()
+            look, found = self.inquiry.outlook(), self.inquiry.answer()
             words = f"interrupted after {look.done:,} of at most {look.of:,} {self.inquiry.plan.unit}"
+            if found.pairs:
+                words += f"; two runs differed in {found.mismatches or 0:,} of {found.pairs:,} pairs"
+            if self.options.ledger is None:
+                words += "; with --ledger FILE an audit that is interrupted can be resumed"
             return Verdict("inconclusive", words, "interrupt", self.inquiry.alpha)
         cell = self.inquiry.cells[self.at]
         error = as_ours(raised, cell.subject.name)

@@ -10,31 +10,29 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
 
 ANYWHERE = "python -m auditor"
 
 
 def as_called(text: str) -> str:
     """Return a text in which `python -m auditor` stands as this process was called."""
-    return text.replace(f"{ANYWHERE} ", f"{program_of(tuple(sys.orig_argv))} ")
+    program = program_of(tuple(sys.orig_argv))
+    return text if program is None else text.replace(f"{ANYWHERE} ", f"{program} ")
 
 
 @functools.cache
-def program_of(words: Sequence[str]) -> str:
+def program_of(words: tuple[str, ...]) -> str | None:
     """Return the words of a process up to the options of auditor: its script, or an interpreter with `-m auditor`.
 
-    A script that the shell finds by its name has that name. In any other process, such as pytest's, they are those that
-    are right anywhere.
+    A script that the shell finds by its name has that name. None for any other process, such as pytest's.
     """
     for place, word in enumerate(words[1:], 1):
         if word == "-m":
-            is_ours = words[place + 1 : place + 2] == ("auditor",)
-            return shlex.join(words[: place + 2]) if is_ours else ANYWHERE
+            return shlex.join(words[: place + 2]) if words[place + 1 : place + 2] == ("auditor",) else None
         if os.path.basename(word) == "auditor":
             found = shutil.which("auditor")
             is_found = found is not None and os.path.realpath(found) == os.path.realpath(word)
             return "auditor" if is_found else shlex.quote(word)
         if not word.startswith("-"):
             break
-    return ANYWHERE
+    return None

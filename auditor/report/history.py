@@ -17,12 +17,34 @@ from auditor.report.terminal import STYLES
 from auditor.statistics.detector import Alarm, alarms, first_alarm
 from auditor.statistics.outward import at_least, at_most, exact
 
+_ENDED = {"pass": "passed", "fail": "failed", "inconclusive": "stayed undecided", "error": "could not be audited"}
 _WORDS = ("started", "code", "verdict", "question")  # columns that are no numbers
 
 
-def audits_over_time(subject: str, past: Sequence[Past]) -> Iterator[RenderableType]:
+def heading(subject: str, past: Sequence[Past]) -> Iterator[Words]:
+    """Yield the first two lines: of what, and how its audits ended."""
+    yield Words(f"HISTORY  {subject}", "title")
+    yield Words(how_they_ended(past))
+
+
+def how_they_ended(past: Sequence[Past]) -> str:
+    """Say how the last audits ended, and if they ended otherwise before, whether the code was another one then."""
+    last, days = past[-1], sorted({audit.started[:10] for audit in (past[0], past[-1])})
+    when = f"on {days[0]}" if len(days) == 1 else f"from {days[0]} to {days[-1]}"
+    before = next((place for place, audit in enumerate(reversed(past)) if audit.verdict != last.verdict), len(past))
+    ended = _ENDED.get(last.verdict or "", "is unfinished")
+    if before == len(past):
+        which = "it" if before == 1 else f"all {before:,}"
+        return f"{_audits(len(past))} {when}: {which} {ended}."
+    other = past[-1 - before]
+    code = "with the same code" if other.case.code == last.case.code else "and the code has changed since"
+    which = "the last one" if before == 1 else f"the last {before:,}"
+    was = _ENDED.get(other.verdict or "", "is unfinished")
+    return f"{_audits(len(past))} {when}: {which} {ended}. The one before {was}, {code}."
+
+
+def audits_over_time(past: Sequence[Past]) -> Iterator[RenderableType]:
     """Yield a table for the terminal: one line an audit, the oldest first."""
-    yield Text.assemble((visible(subject), "bold"), f": {_audits(len(past))}")
     shown, rows = _rows(past)
     columns = [Column(name, right=name not in _WORDS) for name in shown]
     styles = {**STYLES, "unfinished": "dim"}
@@ -167,6 +189,5 @@ def page_over_time(subject: str, past: Sequence[Past], watch: Watched | None) ->
         Section("Every audit", [Table(*_rows(past))]),
     ]
     word, tone = ("history", "") if watch is None else ("above", "fail") if watch.alarms else ("not above", "pass")
-    days = f"{_audits(len(past))}, from {past[0].started[:10]} to {past[-1].started[:10]}."
-    lead = words[0].text if words else days
+    lead = words[0].text if words else how_they_ended(past)
     return page(subject, *(one for one in every if one.parts), word=word, tone=tone, lead=lead)

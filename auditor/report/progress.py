@@ -69,8 +69,8 @@ class Pace:
         """Say when the budget is spent, or the clock stops it if that comes first."""
         left = max(0, outlook.of - outlook.done) / rate
         if self._ends is not None and self._ends - seconds < left:
-            return f"{duration(max(0.0, self._ends - seconds))} to the clock"
-        return f"{duration(left)} to the budget"
+            return f"at most {duration(max(0.0, self._ends - seconds))} more (--for)"
+        return f"at most {duration(left)} more"
 
 
 class Watching:

@@ -275,8 +275,9 @@ def _scope(record: Record) -> Iterator[Part]:
         yield Words(spoken.scope(record) or plain, "dim")
     if record.verdict == "pass":
         scope = f"these {len(record.cells)} {_cell_word(record)}s" if _is_worst_of_several(record) else "this source"
-        only = f"A pass speaks of {scope} and this size only: it proves nothing for other distributions or sizes."
-        yield Words(only, "dim")
+        only = f"A pass speaks of {scope} and this size only: it proves nothing for other distributions or sizes"
+        right = ", nor that answers are right: a constant agrees with itself, too" if record.accuracy is None else ""
+        yield Words(f"{only}{right}.", "dim")
 
 
 # --- Facts: what was measured, on what, against which claim, how surely and at what cost
@@ -524,8 +525,8 @@ def confidences(record: Record) -> str:
 def shared_confidence(confidence: float) -> str:
     """Say what the verdicts and intervals of several audits that share one error are worth together."""
     return (
-        f"All verdicts hold together with {percent(confidence)} confidence; so do the intervals of rho, "
-        "apart from the verdicts."
+        f"All verdicts are right together with {percent(confidence)} confidence. The intervals are another statement, "
+        f"which holds for all of them together with {percent(confidence)} confidence, too."
     )
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,7 +22,7 @@ from auditor.flow.ledger import Past, read_history
 from auditor.flow.question import find_question
 from auditor.flow.record import Record
 from auditor.flow.run import Silent, carry_out
-from auditor.report.history import counts_of, page_over_time, rho_over_time, since_when, watched
+from auditor.report.history import counts_of, how_they_ended, page_over_time, rho_over_time, since_when, watched
 
 Command = Callable[..., tuple[int, str, str]]
 FIRST_BIT = "algorithms.controls:first_bit"
@@ -82,7 +84,9 @@ def test_the_command_reads_a_ledger_and_exits_by_what_it_finds(tmp_path: Path, c
     assert (code, "rho rose above 0.1: noticed with the audit of " in out) == (1, True)
     code, out, _ = command("history", "first_bit", "--above", "0.9", "--ever", "0.01", cwd=tmp_path)
     assert (code, "Nothing shows that rho ever was above 0.9, in 3 audits." in out) == (0, True)
-    assert command("history", "first_bit", cwd=tmp_path)[0] == 0
+    code, out, _ = command("history", "first_bit", cwd=tmp_path)
+    assert (code, out.splitlines()[0]) == (0, "HISTORY  algorithms.controls:first_bit")
+    assert re.match(r"3 audits on 20\S+: (all 3|the last)", out.splitlines()[1])
     later = datetime.now(UTC) + timedelta(hours=1)
     assert command("history", "first_bit", "--since", f"{before:%Y%m%d}", cwd=tmp_path)[0] == 0
     assert command("history", "first_bit", "--since", f"{later:%Y-%m-%d %H:%M}", cwd=tmp_path)[0] == 2
@@ -91,7 +95,7 @@ def test_the_command_reads_a_ledger_and_exits_by_what_it_finds(tmp_path: Path, c
     assert out.count("rho rose above 0.1: noticed with the audit of ") >= 1
     assert all(f"<h2>{title}</h2>" in out for title in ("Since when", "Over time", "Every audit"))
     code, _, _ = command("history", "first_bit", "--html", "page.html", cwd=tmp_path)
-    assert (code, "3 audits, from 20" in (tmp_path / "page.html").read_text()) == (0, True)
+    assert (code, "3 audits on 20" in (tmp_path / "page.html").read_text()) == (0, True)
     code, _, err = command("history", "first_bit", "--html", "nowhere/page.html", cwd=tmp_path)
     assert (code, "cannot write --html nowhere/page.html" in err) == (2, True)
     (chart,) = rho_over_time(read_history(str(ledger), FIRST_BIT), 0.1)
@@ -196,3 +200,23 @@ def test_a_count_that_was_changed_is_noticed(tmp_path: Path) -> None:
         connection.execute("UPDATE counts SET mismatches = 0")
     with pytest.raises(UsageError, match="the count of cell 0 of its audit 1 is damaged"):
         read_history(str(ledger), FIRST_BIT)
+
+
+@pytest.mark.parametrize(
+    ("ended", "words"),
+    [
+        ("p1", "1 audit on 2026-11-01: it passed."),
+        ("p1 p1", "2 audits from 2026-11-01 to 2026-11-02: all 2 passed."),
+        ("p1 p1 f2", "the last one failed. The one before passed, and the code has changed since."),
+        ("f1 p2 p2", "the last 2 passed. The one before failed, and the code has changed since."),
+        ("p1 f1", "the last one failed. The one before passed, with the same code."),
+        ("i1 u1", "the last one is unfinished. The one before stayed undecided, with the same code."),
+    ],
+)
+def test_the_first_sentence_says_how_the_last_audits_ended(ended: str, words: str) -> None:
+    verdicts = {"p": "pass", "f": "fail", "i": "inconclusive", "u": None}
+    audits: Any = [
+        SimpleNamespace(verdict=verdicts[how], started=f"2026-11-{day:02}T09:00", case=SimpleNamespace(code=code))
+        for day, (how, code) in enumerate(ended.split(), 1)
+    ]
+    assert how_they_ended(audits).endswith(words)

@@ -296,8 +296,8 @@ def shown(*looks: tuple[int, int, float], **options: Any) -> list[str]:
 def test_progress_tells_the_speed_the_bounds_and_how_long_it_may_take() -> None:
     first, second = shown((2, 0, 0.0), (102, 0, 60.0), (202, 0, 121.0), rho=0.01, pairs=5000)[-2:]
     assert "0 mismatches in 102 pairs, rho in [0, 0.0" in first
-    assert first.endswith("1.67 pairs a second, 49 min to the budget, about 2.4 min to a verdict")  # 340 - 102 pairs
-    assert second.endswith("1.65 pairs a second, 48 min to the budget, about 83 s to a verdict")
+    assert first.endswith("1.67 pairs a second, at most 49 min more, about 2.4 min to a verdict")  # 340 - 102 pairs
+    assert second.endswith("1.65 pairs a second, at most 48 min more, about 83 s to a verdict")
 
 
 def test_progress_of_an_audit_that_has_seen_mismatches_is_that_of_the_exact_law() -> None:
@@ -305,8 +305,8 @@ def test_progress_of_an_audit_that_has_seen_mismatches_is_that_of_the_exact_law(
 
     (line,) = shown((2, 0, 0.0), (500, 30, 60.0), rho=0.1)[-1:]
     left = prospect(0.06, target=0.1, alpha=0.05, budget=1000, pairs=500, mismatches=30).expected_pairs
-    assert line.endswith(f"to the budget, about {duration(left / 8.3)} to a verdict")
+    assert line.endswith(f" more, about {duration(left / 8.3)} to a verdict")
 
 
 def test_progress_of_a_fixed_design_has_one_end() -> None:
-    assert shown((2, 0, 0.0), (602, 0, 60.0), fixed=1502)[-1].endswith("10 pairs a second, 90 s to the budget")
+    assert shown((2, 0, 0.0), (602, 0, 60.0), fixed=1502)[-1].endswith("10 pairs a second, at most 90 s more")

@@ -1089,7 +1089,7 @@ def test_of_private_randomness_the_unshared_pair_is_run_unless_the_other_is_mean
 def under_way(**fields: Any) -> Any:
     """A run of 40 pairs, with these fields."""
     inquiry = inquiry_of(f"{__name__}:constant", "norm", size=2)
-    benches = {0: SimpleNamespace(source=load_source("norm"))}
+    benches = {0: SimpleNamespace(source=load_source("norm"), size=1)}
     by_cell = {0: run.Spent(30, 60), 1: run.Spent(10, 20)}
     found: Any = run.Run(inquiry, RunOptions(), run.Silent(), benches=benches, by_cell=by_cell)  # type: ignore[arg-type]
     for name, value in fields.items():
@@ -1209,7 +1209,8 @@ def test_what_was_asked_is_kept_as_it_could_be_typed() -> None:
 def test_an_interrupt_says_where_it_was() -> None:
     found = carried_out(constant, "norm", size=2, watch=StopsAfter(7))
     assert (found.verdict, found.decided_by, found.exit_code) == ("inconclusive", "interrupt", 130)
-    assert found.reason == "interrupted after 7 of at most 1,000 pairs"
+    assert found.reason.startswith("interrupted after 7 of at most 1,000 pairs; two runs differed in 0 of 7 pairs")
+    assert "with --ledger FILE" in found.reason
     assert found.pairs == 7
     assert found.error_spent == 0.05
     late = carried_out(constant, "norm", size=2, how=RunOptions(for_=1e-9))

@@ -497,7 +497,7 @@ def test_github_is_told_to_obey_nothing_but_the_annotations(call: Run, monkeypat
     assert code == 1
     stop, *_ = err.splitlines()
     assert "::error::printed" not in (out + err).splitlines()
-    (log,) = re.findall(r"printed [0-9,]+ bytes in (\S+)", out)
+    (log,) = re.findall(r"printed \([0-9,]+ bytes\) is in (\S+)", out)
     assert "::error::printed" in Path(log).read_text()
     Path(log).unlink()
     resume = f"::{stop.removeprefix('::stop-commands::')}::"

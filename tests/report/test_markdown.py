@@ -118,7 +118,7 @@ def test_of_several_each_is_a_row_and_only_surprises_are_told() -> None:
         ["**NO**", "`d:too!good`", "pass", "fail"],
     ]
     assert [line[6] for line in lines[2:]] == [str(record.pairs) for record in records]
-    assert together.startswith("All verdicts hold together with 90 % confidence; so do the intervals of rho")
+    assert together.startswith("All verdicts are right together with 90 % confidence. The intervals are another")
     titles = [part for part in sections if part.startswith("####")]
     assert titles == ["#### FAIL `c:broken`", "#### PASS, EXPECTED FAIL `d:too|good`"]
     assert failed().reason in "\n".join(sections)

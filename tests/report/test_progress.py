@@ -138,7 +138,7 @@ def said(forecast: float | None = 300.0, ends: float | None = None) -> list[str]
 
 
 def test_imports_and_the_first_run_are_no_part_of_the_pace() -> None:
-    assert "; 100 pairs a second, 113 s to the budget, about 3.0 s to a verdict" in said()[0]
+    assert "; 100 pairs a second, at most 113 s more, about 3.0 s to a verdict" in said()[0]
 
 
 def test_what_a_ledger_had_is_no_part_of_the_pace(tmp_path: Path) -> None:
@@ -166,9 +166,11 @@ def test_the_time_to_a_verdict_is_kept_at_any_width(width: int) -> None:
 
 
 def test_where_nobody_can_tell_the_end_is_said() -> None:
-    assert fitting(said(None), 80) == "1,001 of 12,345 pairs; 113 s to the budget"
-    assert fitting(said(None, ends=60.0), 40) == "20 s to the clock"
-    assert fitting(said(ends=60.0), 300).endswith("100 pairs a second, 20 s to the clock, about 3.0 s to a verdict")
+    assert fitting(said(None), 80) == "1,001 of 12,345 pairs; at most 113 s more"
+    assert fitting(said(None, ends=60.0), 40) == "at most 20 s more (--for)"
+    assert fitting(said(ends=60.0), 300).endswith(
+        "100 pairs a second, at most 20 s more (--for), about 3.0 s to a verdict"
+    )
 
 
 @pytest.mark.parametrize("width", [40, 80])

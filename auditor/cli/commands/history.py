@@ -69,7 +69,7 @@ def history(
     from auditor.flow.ledger import read_history
     from auditor.flow.record import drawn_from
     from auditor.lookup import full_target
-    from auditor.report.history import audits_over_time, counts_pairs, page_over_time, since_when, watched
+    from auditor.report.history import audits_over_time, counts_pairs, heading, page_over_time, since_when, watched
     from auditor.report.terminal import show_parts
 
     _check(above, run_length, ever)
@@ -92,11 +92,10 @@ def history(
         if html is not None:
             write(page_over_time(subject, past, watch).encode(), html, "--html")
         out = error_console() if html == "-" else make_console()
-        for part in audits_over_time(subject, past):
+        show_parts([*heading(subject, past), *(since_when(watch) if watch else ())], out)
+        out.print()
+        for part in audits_over_time(past):
             out.print(part)
-        if watch is not None:
-            out.print()
-            show_parts(since_when(watch), out)
     return int(bool(watch and watch.alarms))
 
 

@@ -22,11 +22,11 @@ from auditor.flow.record import EXAMPLES, CellRow, Measure, RhoInterval
 from auditor.flow.verdict import Verdict
 from auditor.questions.cells import CellQuestion, OneCell, cell_row
 from auditor.questions.nu.answer import Frequency, NuAnswer, NuAtEta, WorstString, profile_parts
-from auditor.questions.nu.gate import GroupGate, Inaccurate
+from auditor.questions.nu.gate import GroupGate, Inaccurate, nu_interval
 from auditor.questions.nu.strings import Group, StringUnit, outside_of, show_string
 from auditor.request import OTHER, OverCells, option
 from auditor.sources.datasets import Dataset
-from auditor.statistics.nu import Groups, nu_lower, nu_upper
+from auditor.statistics.nu import Groups
 from auditor.statistics.outward import at_least, at_most, exact, sure
 from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench, Trial
@@ -237,10 +237,9 @@ class Strings(OneCell):
 
     def _step(self, eta: float) -> NuAtEta:
         """Return what is known of nu(eta), with limits that hold for all eta and cells together."""
-        groups, alpha, design = self.groups, self.plan.alpha / self.plan.cells / 2, self.design
+        groups = self.groups
         seen = groups.beyond(eta) / groups.strings if groups.strings else 0.0
-        low, high = nu_lower(groups, eta, alpha, design=design), nu_upper(groups, eta, alpha, design=design)
-        return NuAtEta(eta, seen, low, high)
+        return NuAtEta(eta, seen, *nu_interval(groups, eta, self.plan, self.design))
 
     def answer(self) -> Answer:
         rho, asked, n = self.rho(), self._step(self.gate.eta), self.groups.strings

@@ -25,7 +25,7 @@ from auditor.questions.reasons import stated
 from auditor.statistics.cost import soonest
 from auditor.statistics.interval import BOUNDS, log_e_fail, log_e_pass
 from auditor.statistics.nu import Groups, bad_stays_below, good_reaches, nu_lower, nu_upper
-from auditor.statistics.outward import at_least, at_most, exact
+from auditor.statistics.outward import at_least, at_most, between, exact
 
 
 class Inaccurate(msgspec.Struct, frozen=True):
@@ -37,6 +37,12 @@ class Inaccurate(msgspec.Struct, frozen=True):
     def continued(self, factor: float) -> Inaccurate:
         """Return what the counts would be after `factor` times as many strings."""
         return Inaccurate(round(factor * self.strings), round(factor * self.agreed))
+
+
+def nu_interval(groups: Groups, eta: float, plan: Plan, design: str) -> tuple[float, float]:
+    """Return limits of nu(eta) that hold for all eta and cells together with the plan's confidence."""
+    alpha = plan.alpha / plan.cells / 2
+    return nu_lower(groups, eta, alpha, design=design), nu_upper(groups, eta, alpha, design=design)
 
 
 class GroupGate:
@@ -128,14 +134,19 @@ class GroupGate:
         return f"{beyond} had another output than their most frequent one in more than {exact(self.eta)} of runs"
 
     def _undecided(self, groups: Groups, wrong: Inaccurate) -> str:
-        plan, (low, high) = self.plan, self.nu_bounds(groups)
-        seen = self._seen(groups)
+        plan, seen = self.plan, self._seen(groups)
+        low, high = nu_interval(groups, self.eta, plan, "fixed" if self.fixed else "anytime")
         if plan.delta is not None:
             seen += f", {wrong.strings} an inaccurate output"
         left = (
-            f"nu is at least {at_least(low)}, and at most {at_most(high)} ({stated(plan)} each), which does not show "
-            f"whether it is at most {exact(self.target)}, the target"
+            f"nu is {between(low, high, beside=self.target)} ({stated(plan)}), which does not show whether it is at "
+            f"most {exact(self.target)}, the target"
         )
+        if plan.delta is not None and high <= self.target:
+            left = (
+                f"nu is {between(low, high, beside=self.target)} ({stated(plan)}), within the target; that at most "
+                f"{exact(plan.delta)} of the canonical outputs are inaccurate was neither shown nor refuted"
+            )
         if groups.strings < plan.budget:
             return f"{seen}: {left}"  # it was stopped, and whoever did so says what goes on
         if self.fixed:
