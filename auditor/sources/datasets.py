@@ -13,7 +13,18 @@ from numpy.random import Generator
 from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError, suggestion
 from auditor.files import read_bytes
 from auditor.host.boundary import in_host
-from auditor.sources.frames import columns_of, kind_of, library_of, row_names, rows_in, settled, take, without_column
+from auditor.sources.frames import (
+    columns_of,
+    kind_of,
+    library_of,
+    row_names,
+    rows_beside,
+    rows_in,
+    settled,
+    take,
+    take_beside,
+    without_column,
+)
 from auditor.sources.items import as_rows, keys_of
 from auditor.sources.law import LARGEST, Law, Query
 from auditor.sources.resampling import Blocks, Groups, Places, Resampling, make_resampling, with_ids
@@ -51,6 +62,7 @@ class Dataset:
     columns: tuple[str, ...] = ()  # the names of a file's or table's columns, the labels included
     target: str = ""  # the column that has the labels
     _laws: list[Law] = field(default_factory=list, compare=False, repr=False)
+    _beside: list[Any] = field(default_factory=list, compare=False, repr=False)  # columns that are taken together
 
     @property
     def count(self) -> int:
@@ -97,8 +109,15 @@ class Dataset:
     def take(self, chosen: Any) -> Any:
         """Return these rows, by their numbers, in memory of their own."""
         if isinstance(self.rows, tuple):
-            return tuple(_taken(part, chosen) for part in self.rows)
-        return _taken(self.rows, chosen)
+            return tuple(self._taken(part, chosen) for part in self.rows)
+        return self._taken(self.rows, chosen)
+
+    def _taken(self, part: Any, chosen: Any) -> Any:
+        if not isinstance(part, dict):
+            return _taken(part, chosen)
+        if not self._beside:
+            self._beside.append(rows_beside(part))
+        return take_beside(part, self._beside[0], chosen)
 
     def distinct(self, rng: Generator, most: int) -> Any:
         """Return the numbers of rows whose features differ, in their order: all of them, or `most` random ones.

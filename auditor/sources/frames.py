@@ -85,6 +85,34 @@ def taken(sample: Any, places: Any) -> Any:
     return take(sample, places)
 
 
+_WIDE, _LARGE = 8, 2**16  # columns of one type, and numbers in them, from which on rows are copied as they come
+_AT_ONCE = 4096  # rows, which a processor's cache holds
+
+
+def rows_beside(data: Any) -> list[tuple[list[str], Any]]:
+    """Return the columns of a dict that are taken together, by their type: their names, and a matrix with a row of
+    theirs for each row. A row of numbers that are side by side is copied several times faster than column by column.
+    """
+    kinds: dict[Any, list[str]] = {}
+    for name, column in data.items() if library_of(data) == "dict" else ():
+        if isinstance(column, np.ndarray) and column.ndim == 1 and column.dtype.kind in "biufc":
+            kinds.setdefault(column.dtype, []).append(name)
+    wide = [names for names in kinds.values() if len(names) >= _WIDE and len(names) * rows_in(data) >= _LARGE]
+    return [(names, np.column_stack([data[name] for name in names])) for names in wide]
+
+
+def take_beside(data: Any, beside: list[tuple[list[str], Any]], chosen: Any) -> Any:
+    """Return these rows of a dict of columns, of which some are kept side by side too."""
+    taken = {}
+    for names, matrix in beside:
+        columns = np.empty((len(names), len(chosen)), dtype=matrix.dtype)
+        for start in range(0, len(chosen), _AT_ONCE):
+            rows = slice(start, start + _AT_ONCE)
+            columns[:, rows] = matrix.take(chosen[rows], axis=0).T
+        taken.update(zip(names, columns, strict=True))
+    return {name: taken[name] if name in taken else take(column, chosen) for name, column in data.items()}
+
+
 def own(data: Any) -> Any:
     """Return a table that nothing done to another changes; anything else as it is."""
     library = library_of(data)

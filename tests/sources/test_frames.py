@@ -19,7 +19,18 @@ from support.requests import audit, bench_of, timeless
 import auditor
 from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError
 from auditor.randomness import from_key, root_key
-from auditor.sources.frames import as_matrix, columns_of, kind_of, library_of, memory_of, own, rows_in, take
+from auditor.sources.frames import (
+    as_matrix,
+    columns_of,
+    kind_of,
+    library_of,
+    memory_of,
+    own,
+    rows_beside,
+    rows_in,
+    take,
+    take_beside,
+)
 from auditor.sources.source import check_size, load_dataset, load_source
 from auditor.trials.preflight import conclude, look
 
@@ -300,3 +311,25 @@ def test_the_examples_of_the_pages_run(tmp_path: Path) -> None:
 
 def test_a_dict_of_numbers_without_a_dimension_has_no_columns() -> None:
     assert [library_of({"a": np.array(value)}) for value in (1.0, [1.0])] == [None, "dict"]
+
+
+def test_wide_dicts_of_columns_are_taken_row_by_row_and_give_the_same() -> None:
+    rng = np.random.Generator(np.random.PCG64(4))
+    data = {
+        **{f"f{i}": rng.normal(size=8000) for i in range(9)},
+        "name": np.array([f"q{i}" for i in range(8000)]),
+        **{f"i{i}": rng.integers(0, 9, size=8000) for i in range(8)},
+        "few": rng.random(8000) < 0.5,
+    }
+    chosen = rng.integers(0, 8000, size=9001)
+    beside = rows_beside(data)
+    assert sorted(len(names) for names, _ in beside) == [9]  # of integers there are fewer than 2^16
+    found = take_beside(data, beside, chosen)
+    assert [*found] == [*data]
+    for name, column in data.items():
+        assert found[name].dtype == column.dtype
+        np.testing.assert_array_equal(found[name], column[chosen])
+    assert rows_beside({name: column[:100] for name, column in data.items()}) == []
+    assert rows_beside(np.ones((8000, 20))) == []
+    found["f0"][0] = 99.0
+    assert found["f1"][0] == data["f1"][chosen[0]]
