@@ -483,6 +483,7 @@ REFUSED: list[tuple[str, Any, int | None, dict[str, Any], str]] = [
     ("r_mean_vector", [[1.0, 1.0]], 100, {}, "d=3 must be the rows' dimension, which is 2"),
     ("r_identity_test", [1, 6], 100, {}, "a row is 6, and must be in 0 .. 5"),
     ("r_coreset", [0.5], 100, {}, "d=2 must be the number of coordinates, and a row has 1: give d=1"),
+    ("r_coreset", [[0.5] * 3], 100, {}, "d=2 must be the number of coordinates, and a row has 3: give d=3"),
     ("list_of_biases", [[0, 0]], 100, {"d": 3}, "the rows must be 3 bits each"),
     ("r_bandit", [[1, 1, 1]], 73_744, {}, "the rows are [0-9]+x3, and arms=2 asks for 2 rewards a row"),
     ("r_z_test", [1.0, NAN], None, {}, "must be 1 finite numbers or more"),

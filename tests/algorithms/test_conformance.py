@@ -7,7 +7,10 @@ are fixed.
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import math
+import pkgutil
 import re
 from typing import Any
 
@@ -32,6 +35,7 @@ from conformance import (
 from support.exact import check_frequency
 from support.requests import audit, bench_of, inquiry_of, worked_through
 
+import algorithms
 import auditor
 from algorithms.everyday.mean_vector import in_turn
 from auditor.cli.command_line import run
@@ -390,3 +394,20 @@ def test_tall_coins_have_the_second_moment_of_the_claim(name: str) -> None:
         law = load_source(load_subject(name, {"d": d}).source).law()
         rows = np.asarray(law.values, dtype=float).reshape(-1, d)
         assert np.asarray(law.weights) @ rows**2 == pytest.approx(np.ones(d), rel=0.01)
+
+
+def test_a_sample_scale_is_one_unless_it_is_said() -> None:
+    found = {}
+    for info in pkgutil.walk_packages(algorithms.__path__, "algorithms."):
+        if not info.name.endswith("__main__"):
+            for name, fn in inspect.getmembers(importlib.import_module(info.name), inspect.isfunction):
+                scale = inspect.signature(fn).parameters.get("sample_scale")
+                if scale is not None and scale.default is not scale.empty:
+                    found[f"{info.name}.{name}"] = scale.default
+    assert len(found) > 40
+    assert {name for name, scale in found.items() if scale != 1.0} == {"algorithms.amplification.amplified_base"}
+
+
+def test_what_a_question_needs_is_asked_of_the_parameters() -> None:
+    assert load_subject("list_of_biases").asks == {"list_size": 3, "eta": 0.1}
+    assert load_subject("list_of_biases", {"d": 4, "eta": 0.2}).asks == {"list_size": 5, "eta": 0.2}

@@ -120,6 +120,7 @@ def test_the_permutation_test_is_near_the_exact_one_and_is_decided_by_r() -> Non
     print(f"permutation: {found:.5f}, exact {exact:.5f}, bound {6 * spread:.5f}")
     assert abs(found - exact) <= 6 * spread + 1e-4
     assert found == p_value(Compared(DIFFERENCES, np.zeros(8)), "permutation", R)
+    assert found * 10_000 == pytest.approx(round(found * 10_000), abs=1e-6), "the table that was seen is one of 10,000"
     assert found != p_value(Compared(DIFFERENCES, np.zeros(8)), "permutation", from_key(root_key(1)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
+from inspect import Parameter
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -28,7 +29,7 @@ from auditor.subjects import estimators, inputs, signature
 from auditor.subjects.candidates import candidates, settled_target, what_it_has
 from auditor.subjects.churn import has_rows, points_of, share_of_labels, share_of_points
 from auditor.subjects.estimators import Fit
-from auditor.subjects.finishing import Composed, FinishingStep, SettledCore, check_steps
+from auditor.subjects.finishing import Composed, FinishingStep, SettledCore, _is_named, check_steps
 from auditor.subjects.subject import Declaration, code_hash, has_text, load_subject, param_text, parse_param, subject
 from auditor.subjects.views import OUTPUT, make_view
 from auditor.subjects.views.partition import matched, partition
@@ -910,3 +911,20 @@ def test_advice_by_what_an_output_has() -> None:
     assert advice(figure) == said
     assert advice(type(figure)) == RETURN
     assert re.match("return values", RETURN)
+
+
+@pytest.mark.parametrize(
+    ("kind", "without_default", "with_default"),
+    [
+        (Parameter.POSITIONAL_ONLY, False, False),
+        (Parameter.POSITIONAL_OR_KEYWORD, False, True),
+        (Parameter.KEYWORD_ONLY, True, True),
+    ],
+)
+def test_a_parameter_is_named_by_its_kind_and_its_default(kind: Any, without_default: bool, with_default: bool) -> None:
+    assert _is_named(Parameter("x", kind)) is without_default
+    assert _is_named(Parameter("x", kind, default=1)) is with_default
+
+
+def test_what_takes_all_the_rest_is_not_named() -> None:
+    assert not any(_is_named(Parameter("x", kind)) for kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD))

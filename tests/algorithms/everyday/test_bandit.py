@@ -122,6 +122,10 @@ def test_one_phase_is_explore_then_commit(p: dict[str, Any], share: float) -> No
 def test_two_arms_pay_for_no_union() -> None:
     assert (spread(2), gap_spread(2, 5.0), worst_split(2)) == (1, 1, 1)
     assert all(1 < worst_split(k) < 2 for k in range(3, 40))
+    for arms in (2, 3, 7):
+        h = [sum(1 / i for i in range(1, k + 1)) for k in range(arms + 1)]
+        splits = [(arms - k) / (arms - 1) + (h[k] - 1) / (h[arms] - 1) for k in range(1, arms + 1)]
+        assert worst_split(arms) == pytest.approx(max(splits), rel=1e-12)
 
 
 # The proof of rho
