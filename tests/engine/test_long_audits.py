@@ -311,7 +311,6 @@ def test_progress_of_an_audit_that_has_seen_mismatches_is_that_of_the_exact_law(
 
 def test_progress_of_a_fixed_design_has_one_end() -> None:
     assert shown((2, 0, 0.0), (602, 0, 60.0), fixed=1502)[-1].endswith("10 pairs a second, at most 90 s more")
-    assert shown((2, 0, 0.0), (602, 0, 60.0), fixed=1502)[-1].endswith("10 pairs a second, 90 s to the budget")
 
 
 def test_both_signals_come_to_one_place_and_no_other_interrupt_is_ours(monkeypatch: pytest.MonkeyPatch) -> None:
