@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from auditor.errors import UnknownTruth as UnknownTruth
     from auditor.flow.asking import ask as ask
     from auditor.flow.asking import audit as audit
+    from auditor.flow.one_pair import replay as replay
     from auditor.flow.record import Record as Record
-    from auditor.questions.one_pair import replay as replay
     from auditor.randomness import Randomness as Randomness
     from auditor.sources.sample import Sample as Sample
     from auditor.subjects.subject import composed as composed
@@ -42,7 +42,7 @@ _HOMES = {
     "audit": "auditor.flow.asking",
     "composed": "auditor.subjects.subject",
     "fingerprint": "auditor.values",
-    "replay": "auditor.questions.one_pair",
+    "replay": "auditor.flow.one_pair",
     "subject": "auditor.subjects.subject",
 }
 __all__ = [*_HOMES]

@@ -11,7 +11,7 @@ from rich.table import Table
 from scipy.stats import binom
 
 from algorithms.known_answers import constant_breaks
-from auditor.flow.question import find_question, make_request
+from auditor.flow.question import drive, find_question, make_request
 from auditor.questions.cells import EveryCell
 from auditor.questions.list_size.misses import Misses, runs_to_name
 from auditor.questions.pairs import PairsInquiry
@@ -141,12 +141,12 @@ def arms() -> Iterator[Row]:
 
 def _arm_walk(leaves: Sequence[PairsInquiry], rhos: Sequence[float], rng: np.random.Generator) -> tuple[int, EveryCell]:
     every = EveryCell([PairsInquiry(leaf.cell, leaf.plan) for leaf in leaves])
-    while work := every.next():
-        for one in work:
-            for index in one.wanted:
-                differs = DIFFERENT if rng.random() < rhos[one.cell] else None
-                if every.add(one.cell, Trial(index, differs, None, 0.0)):
-                    break
+
+    def trials(cell: int, wanted: range) -> Iterator[Trial]:
+        for index in wanted:
+            yield Trial(index, DIFFERENT if rng.random() < rhos[cell] else None, None, 0.0)
+
+    drive(every.steps(), lambda work: [trials(one.cell, one.wanted) for one in work])
     return every.outlook().done, every
 
 

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -25,11 +26,12 @@ from scipy.special import bdtrc, gammaln
 from scipy.stats import binom
 from scipy.stats.qmc import Sobol
 
-from auditor.flow.question import find_question
+from auditor.flow.question import Work, drive, find_question
 from auditor.questions.hunt.inquiry import Hunt
 from auditor.questions.hunt.search import Candidate
 from auditor.request import Request, make_options
 from auditor.statistics.interval import log_e_fail, log_e_pass, two_sided
+from auditor.trials.trial import Trial
 
 _EACH = 20  # pairs of a candidate, for searches that give each as many
 _ROWS = 2000  # of heavy hitters
@@ -173,13 +175,18 @@ class Pairs:
 
 def ours(pairs: Pairs, budget: int) -> Values:
     hunt = pairs.case.hunt(budget, pairs.seed)
-    search = hunt.search
-    for number, work in enumerate(hunt.steps()):
-        if hunt.tries:  # the search is over, and its worst candidates are being confirmed
-            break
-        for one in work:
-            pairs.run(search.tried[one.cell], hunt.values[one.cell], number, len(one.wanted))
-        pairs.trace.append((sum(one.pairs for one in search.tried), hunt.values[search.best(1)[0]]))
+    search, number = hunt.search, count()
+
+    def serve(work: Sequence[Work]) -> list[Iterator[Trial]]:
+        """Count the pairs of a round; once its worst candidates are being confirmed, none."""
+        if not hunt.tries:
+            round_ = next(number)
+            for one in work:
+                pairs.run(search.tried[one.cell], hunt.values[one.cell], round_, len(one.wanted))
+            pairs.trace.append((sum(one.pairs for one in search.tried), hunt.values[search.best(1)[0]]))
+        return [iter(()) for _ in work]
+
+    drive(hunt.steps(), serve)
     return hunt.values[search.best(1)[0]]
 
 

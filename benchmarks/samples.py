@@ -18,7 +18,7 @@ from algorithms import heavy_hitters, statistical_query
 from algorithms.heavy_hitters import r_heavy_hitters
 from algorithms.median import r_median
 from algorithms.statistical_query import rstat
-from auditor.flow.question import Inquiry, find_question, make_request
+from auditor.flow.question import Inquiry, drive, find_question, make_request
 from auditor.randomness import from_key, root_key
 from auditor.trials.cell import make_bench
 from auditor.trials.trial import Bench
@@ -52,8 +52,7 @@ def settled(fn: Callable[..., Any], params: dict[str, Any], pairs: int) -> Inqui
 def counted(inquiry: Inquiry, bench: Bench) -> None:
     """Every pair that is wanted, and nothing around them."""
     inquiry.opened(0, bench)
-    while work := inquiry.next():
-        any(inquiry.add(0, bench.trial(index)) for index in work[0].wanted)
+    drive(inquiry.steps(), lambda work: [map(bench.trial, one.wanted) for one in work])
 
 
 def scale_for(size: float, size_of: Callable[[float], int]) -> float:

@@ -33,7 +33,7 @@ import msgspec
 from auditor.errors import BadValue
 from auditor.flow.parts import Facts, Words
 from auditor.flow.plan import Plan
-from auditor.flow.question import Answer, InquiryBase, Outlook, Question, Work
+from auditor.flow.question import Answer, Inquiry, Outlook, Question, Work
 from auditor.flow.record import Measure
 from auditor.flow.verdict import Verdict
 from auditor.questions.pairs import cell_row
@@ -62,12 +62,11 @@ def one_sample_two_r(bench, index, fell):
 
 
 @dataclass
-class Inquiry(InquiryBase):
+class LuckInquiry(Inquiry):
     cell: object
     plan: Plan
     done: int = 0
     lucky: int = 0
-    first: int | None = None
     bench: object = None
 
     @property
@@ -77,16 +76,12 @@ class Inquiry(InquiryBase):
     def opened(self, cell, bench):
         self.bench = bench
 
-    def next(self):
-        return [Work(0, range(self.done, self.plan.budget))] if self.done < self.plan.budget else []
-
-    def add(self, cell, trial):
-        assert set(trial.payload) == {"sum"}
-        self.done += 1
-        if trial.difference:
-            self.lucky += 1
-            self.first = trial.index if self.first is None else self.first
-        return False
+    def steps(self):
+        [trials] = yield [Work(0, range(self.plan.budget))]
+        for trial in trials:
+            assert set(trial.payload) == {"sum"}
+            self.done += 1
+            self.lucky += trial.difference is not None
 
     def bounds(self):
         share = self.plan.alpha / 2
@@ -131,7 +126,7 @@ class Luck(Question):
         subject = load_subject(request.subject, options.params, texts=request.texts, randomness=options.randomness)
         cell = make_cell("luck", subject, request.source, options)
         plan = Plan(options.limit, options.confidence, "fixed", options.trials, unit="samples")
-        return Inquiry(replace(cell, unit=one_sample_two_r, judged=False, command="luck"), plan)
+        return LuckInquiry(replace(cell, unit=one_sample_two_r, judged=False, command="luck"), plan)
 
     def parts(self, record):
         lucky = msgspec.to_builtins(record.answer)["lucky"]

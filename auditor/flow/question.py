@@ -1,16 +1,15 @@
-"""The contract of a question, and of the inquiry that carries one out; and which question is asked.
+"""The contract of a question: what can be asked, and how it is carried out; and which question is asked.
 
-    request -> question.begin(request) -> inquiry -> next() ... add() ... -> verdict, answer -> record -> report
+    request -> question.begin(request) -> inquiry -> steps -> verdict, answer -> record -> report
 
-A question is found by its name through the entry-point group `auditor.questions`, ours as anyone's. Its inquiry is
-pure: no I/O, no randomness, and what `next` hands out depends on nothing but what was added, so that no record depends
-on who ran the trials. All work of one `next` is done or over before the following call; the trials of one piece of work
-arrive in index order. Whoever runs it may stop after any `add`: `verdict` and `answer` hold at any time.
+A question is found by its name through the entry-point group `auditor.questions`, ours as anyone's. There is one to
+copy in CONTRIBUTING.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import cache
 from importlib.metadata import EntryPoint
 from typing import Any, ClassVar, Protocol, Self
@@ -37,6 +36,135 @@ class Work(msgspec.Struct, frozen=True):
 
     cell: int
     wanted: range
+
+
+Steps = Generator[Sequence[Work], Sequence[Iterator[Trial]], None]
+
+
+class Question(Protocol):
+    """What can be asked. Derive from this class; the methods that have a body are optional.
+
+    The docstring of a question is the help of its command, which has its name and its options.
+    """
+
+    name: ClassVar[str]
+    Options: ClassVar[type[Options]]
+    instead: ClassVar[Mapping[str, str]] = {}  # of an option of another question, the one that does its work here
+    refused: ClassVar[Sequence[str]] = ()  # options of its table that it refuses with a sentence: no help shows them
+    cell_word: ClassVar[str] = ""  # what --cell counts, where its table takes no several sources and inputs
+
+    def begin(self, request: Request) -> Inquiry:
+        """Return the inquiry, all settled and checked: UsageError or BadValue where nothing can be run."""
+
+    def again(self, bench: Bench, index: int) -> Iterator[Part]:
+        """Run one trial again, and show it: a pair of runs, unless the question has trials of its own."""
+        from auditor.flow.one_pair import show_pair
+
+        yield from show_pair(bench, index)
+
+    def parts(self, record: Record) -> Iterator[Part | Details]:
+        """Yield what a report says of this question besides what it says of every record.
+
+        A terminal shows Facts, and what stands in Details, with --verbose alone."""
+        yield from ()
+
+    def title(self, record: Record) -> str | None:
+        """Return the first line of a report, if the answer is numbers rather than a verdict."""
+        return None
+
+    def bars(self, record: Record) -> Sequence[tuple[str, Bar]]:
+        """Return the bars of its picture, with their names; none if the report's own are drawn."""
+        return ()
+
+    def chart(self, record: Record) -> Chart | None:
+        """Return the chart of its picture; None if the report's own are drawn."""
+        return None
+
+    def cell_of(self, request: Request, record: Record, row: CellRow) -> Cell | None:
+        """Return the cell of a record's row; None if it is the first cell with the row's size and seed."""
+        return None
+
+
+class Inquiry(Protocol):
+    """A question that is being carried out. Derive from this class; the methods that have a body are optional.
+
+    It is pure: no I/O, no randomness, and what its steps yield depends on nothing but the trials that they were given,
+    so that no record depends on who ran them. Whoever runs it may stop at any trial: `verdict`, `answer` and `outlook`
+    hold at any time.
+    """
+
+    __slots__ = ()
+    plan: Plan
+    cells: Sequence[Cell]  # the first is there from the start; more may come while it runs
+
+    def steps(self) -> Steps:
+        """Yield what is to be run, and receive for each piece of work its trials, in the order of their indices:
+
+            [trials] = yield [Work(0, range(100))]
+            for trial in trials:
+                ...
+
+        A trial is run when it is taken, so that to break out of the loop saves the rest. The trials of one piece of
+        work are taken before those of the next. All cells of one `yield` have their preflights before any of its
+        trials.
+        """
+
+    def verdict(self) -> Verdict: ...
+    def answer(self) -> Answer: ...
+    def outlook(self) -> Outlook: ...
+
+    def opened(self, cell: int, bench: Bench) -> None:
+        """Take note that a cell has its source loaded and its preflight behind it. Called before its first trial."""
+        return
+
+    def failed(self, cell: int, error: AuditorError) -> None:
+        """Take note that a trial, or the preflight of a cell, gave no outcome.
+
+        To raise ends the audit with that error. To return goes on: the trials of this piece of work end here."""
+        raise error
+
+    def settings(self) -> dict[str, Any]:
+        """Return what distinguishes it from other inquiries with the same plan and cells, as JSON, for the ledger."""
+        return {}
+
+    def extended(self, first_budget: int) -> Self:
+        """Return the same inquiry with the gate of `first_budget` trials, which was undecided then and goes on."""
+        return self
+
+    def close(self) -> None:
+        """Release what it has opened; called once, however the audit ends."""
+        return
+
+    @property
+    def alpha(self) -> float:
+        """The error probability of all that it decides."""
+        return self.plan.alpha
+
+    @property
+    def asks(self) -> str:
+        """What it asks, for whoever watches; empty if it asks whether `plan.gates` is at most the plan's target."""
+        return ""
+
+    @property
+    def besides(self) -> str:
+        """The end of a sentence that says what it does besides the plan's runs; empty if nothing."""
+        return ""
+
+    @property
+    def searched(self) -> str:
+        """The sources in one phrase, if they are too many to be named one by one; else empty."""
+        return ""
+
+
+def drive(steps: Steps, serve: Callable[[Sequence[Work]], Sequence[Iterator[Trial]]]) -> None:
+    """Carry steps out to their end: each piece of work that they yield is served with its trials."""
+    with closing(steps):
+        work = next(steps, None)
+        while work is not None:
+            try:
+                work = steps.send(serve(work))
+            except StopIteration:
+                return
 
 
 class Outlook(msgspec.Struct, frozen=True):
@@ -75,133 +203,6 @@ class Answer(msgspec.Struct):
     examples: list[Mismatch] = []
     findings: list[Finding] = []
     wobbles: Wobbles | None = None
-
-
-class Inquiry(Protocol):
-    """What carries a question out: see the module. `InquiryBase` has defaults for what most inquiries share."""
-
-    @property
-    def plan(self) -> Plan: ...
-    @property
-    def cells(self) -> Sequence[Cell]:
-        """The first is there from the start; more may come while it runs."""
-
-    @property
-    def alpha(self) -> float:
-        """The error probability of all that it decides."""
-
-    @property
-    def asks(self) -> str:
-        """What it asks, for whoever watches; empty if it asks whether `plan.gates` is at most the plan's target."""
-
-    @property
-    def besides(self) -> str:
-        """The end of a sentence that says what it does besides the plan's runs; empty if nothing."""
-
-    @property
-    def searched(self) -> str:
-        """The sources in one phrase, if they are too many to be named one by one; else empty."""
-
-    def opened(self, cell: int, bench: Bench) -> None:
-        """Take note that a cell has its source loaded and its preflight behind it. Called before its first trial."""
-
-    def next(self) -> Sequence[Work]:
-        """Return what is to be run now; nothing once all is known or spent."""
-
-    def add(self, cell: int, trial: Trial) -> bool:
-        """Count a trial. True if no more of its work is wanted."""
-
-    def failed(self, cell: int, error: AuditorError) -> None:
-        """Take note that a trial, or the preflight of a cell, gave no outcome; the rest of its work is not run.
-
-        To raise the error ends the audit with it; to return goes on with what `next` says then.
-        """
-
-    def verdict(self) -> Verdict: ...
-    def answer(self) -> Answer: ...
-    def outlook(self) -> Outlook: ...
-
-    def settings(self) -> dict[str, Any]:
-        """Return what distinguishes it from other inquiries with the same plan and cells, as JSON, for the ledger."""
-
-    def extended(self, first_budget: int) -> Inquiry:
-        """Return the same inquiry with the gate of `first_budget` trials, which was undecided then and goes on."""
-
-    def close(self) -> None:
-        """Release what it has opened; called once, however the audit ends."""
-
-
-class InquiryBase:
-    """What most inquiries do: the first fault ends them, plan and cells tell them apart, and none is extended."""
-
-    __slots__ = ()
-
-    @property
-    def alpha(self) -> float:
-        return self.plan.alpha  # type: ignore[attr-defined, no-any-return]
-
-    @property
-    def asks(self) -> str:
-        return ""
-
-    @property
-    def besides(self) -> str:
-        return ""
-
-    @property
-    def searched(self) -> str:
-        return ""
-
-    def close(self) -> None:
-        pass
-
-    def failed(self, cell: int, error: AuditorError) -> None:
-        raise error
-
-    def extended(self, first_budget: int) -> Self:
-        return self
-
-    def settings(self) -> dict[str, Any]:
-        return {}
-
-
-class Question(Protocol):
-    """What can be asked: see the module. Derive from this class; the methods that have a body are optional."""
-
-    name: ClassVar[str]
-    Options: ClassVar[type[Options]]
-    instead: ClassVar[Mapping[str, str]] = {}  # of an option of another question, the one that does its work here
-    refused: ClassVar[Sequence[str]] = ()  # options of its table that it refuses with a sentence: no help shows them
-    cell_word: ClassVar[str] = ""  # what --cell counts, where its table takes no several sources and inputs
-
-    def begin(self, request: Request) -> Inquiry:
-        """Return the inquiry, all settled and checked: UsageError or BadValue where nothing can be run."""
-
-    def again(self, bench: Bench, index: int) -> Iterator[Part]:
-        """Run one trial again, and show it."""
-
-    def parts(self, record: Record) -> Iterator[Part | Details]:
-        """Yield what a report says of this question besides what it says of every record.
-
-        A terminal shows Facts, and what stands in Details, with --verbose alone.
-        """
-        yield from ()
-
-    def title(self, record: Record) -> str | None:
-        """Return the first line of a report, if the answer is numbers rather than a verdict; else None."""
-        return None
-
-    def bars(self, record: Record) -> Sequence[tuple[str, Bar]]:
-        """Return the bars of its picture, with their names; none if the report's own are drawn."""
-        return ()
-
-    def chart(self, record: Record) -> Chart | None:
-        """Return the chart of its picture; None if the report's own are drawn."""
-        return None
-
-    def cell_of(self, request: Request, record: Record, row: CellRow) -> Cell | None:
-        """Return the cell of a record's row; None if it is the first cell with the row's size and seed."""
-        return None
 
 
 @cache

@@ -36,7 +36,7 @@ from auditor.errors import (
 )
 from auditor.flow.fitness import EarlyPairs, Fitness, constancy, redrawn
 from auditor.flow.parts import Part
-from auditor.flow.question import Answer, Inquiry, Work, find_question
+from auditor.flow.question import Answer, Inquiry, Work, drive, find_question
 from auditor.flow.record import Cost, Drawn, Example, Finding, Preflight, Record, as_json, environment, to_json
 from auditor.flow.verdict import Verdict
 from auditor.host.boundary import connection, in_host
@@ -227,6 +227,8 @@ class Run(msgspec.Struct):
     unfinished: str = ""  # what of the first preflight was not done when the time was up
     under_way: str = ""  # what was ended then
     timed: bool = False  # whether whoever watches knows what a run takes
+    running: Generator[Trial, None, None] | None = None  # the trials that the inquiry is taking
+    taken: Trial | None = None  # the last of them, until it is counted
 
     def begin(self, stack: ExitStack, engine: Engine | None) -> None:
         """Load the first cell's source, open the ledger, make the engine, and run the preflight."""
@@ -311,60 +313,85 @@ class Run(msgspec.Struct):
 
     def _count_early(self) -> None:
         """Count the first cell's pairs that were run in its preflight, which has not ended."""
-        if known := self.early.get(0):
+        if self.early.get(0):
             self.inquiry.opened(0, replace(self.benches[0], copies=True))
-            for work in self.inquiry.next():
-                if work.cell == 0:
-                    self._run_trials(replace(work, wanted=range(work.wanted.start, max(known) + 1)))
+            self._take_steps()
 
     def work(self) -> None:
-        """Run all that the inquiry wants, until it wants no more. The cells of one piece of work have their preflights
-        before any of their trials."""
+        if not self.stopped:
+            self._take_steps()
 
-        def prepare(work: Work) -> None:
-            if work.cell not in self.benches and not self._is_late():
-                self._look(work.cell, self._bench(work.cell))
+    def _take_steps(self) -> None:
+        """Carry out the inquiry's steps, until they end or the clock has run out."""
+        try:
+            drive(self.inquiry.steps(), self._serve)
+            self._settle()
+        except TimeIsUp:
+            self.stopped = True
+        finally:
+            if self.running is not None:
+                self.running.close()
 
-        def run(work: Work) -> None:
-            if not self.stopped:
-                self._run_trials(work)
+    def _serve(self, work: Sequence[Work]) -> list[Iterator[Trial]]:
+        """Return the trials of each piece of work. All of their cells have their preflights before any of them."""
+        self._settle()
+        return [self._run_trials(one) if self._is_ready(one.cell) else iter(()) for one in work]
 
-        while not self.stopped and (work := self.inquiry.next()):
-            for one in [one for one in work if self._try(prepare, one)]:
-                self._try(run, one)
+    def _is_ready(self, cell: int) -> bool:
+        """Run the preflight of a cell that has had none. False if that failed, and the inquiry goes on without it."""
+        try:
+            if cell not in self.benches and not self._is_late():
+                self._look(cell, self._bench(cell))
+        except AuditorError as error:
+            self.inquiry.failed(cell, error)
+            return False
+        return True
 
     def _is_late(self) -> bool:
         """True if the clock allows nothing more to begin."""
         self.stopped = self.stopped or self.clock.is_up()
         return self.stopped
 
-    def _try(self, do: Callable[[Work], None], work: Work) -> bool:
-        """Run `do(work)`. Report an AuditorError to the inquiry and return False."""
+    def _run_trials(self, work: Work) -> Iterator[Trial]:
+        """Yield the trials that are wanted of one cell. The inquiry has counted a trial when it asks for the next."""
+        self._settle()
+        if self.stopped and (self.by_cell or work.cell):  # of the first, what its preflight has run is counted
+            raise TimeIsUp
+        self.at, runs, cell = work.cell, self.inquiry.plan.runs, work.cell
+        spent = self.by_cell.setdefault(cell, Spent())
+        end = spent.trials + len(work.wanted)
+        trials = self.running = self._trials(self.benches[cell], work.wanted, cell)
         try:
-            do(work)
-        except AuditorError as error:
-            self.inquiry.failed(work.cell, error)
-            return False
-        return True
-
-    def _run_trials(self, work: Work) -> None:
-        """Hand the inquiry the trials that it wants of one cell, until it has enough or the clock has run out."""
-        self.at = work.cell
-        spent = self.by_cell.setdefault(work.cell, Spent())
-        before, stored = spent.trials, self.ledger.stored(work.cell)
-        runs, inquiry, watch = self.inquiry.plan.runs, self.inquiry, self.watch
-        with closing(self._trials(self.benches[work.cell], work.wanted, work.cell)) as trials:
             for trial in trials:
                 spent.add(trial, runs)
                 if trial.bottoms:
                     self.bottoms += len(trial.bottoms)
-                    self.first_bottom = self.first_bottom or (work.cell, trial.index, trial.bottoms[0])
-                is_over = inquiry.add(work.cell, trial)
-                self.ledger.count(trial, work.cell)
-                watch.advanced(inquiry, _BEFORE if trial.index in stored else perf_counter() - self.started)
-                if is_over:
-                    return
-        self.stopped = spent.trials - before < len(work.wanted)
+                    self.first_bottom = self.first_bottom or (cell, trial.index, trial.bottoms[0])
+                self.taken = trial
+                yield trial
+                if self.running is not trials:
+                    raise RuntimeError("a question takes the trials of one piece of work before those of the next")
+                self._count_taken()
+        except AuditorError as error:
+            self.inquiry.failed(cell, error)
+        else:
+            if spent.trials < end:
+                raise TimeIsUp
+
+    def _count_taken(self) -> None:
+        """Note that the inquiry has counted the trial that it has taken."""
+        if (trial := self.taken) is not None:
+            self.taken = None
+            self.ledger.count(trial, self.at)
+            is_stored = trial.index in self.ledger.stored(self.at)
+            self.watch.advanced(self.inquiry, _BEFORE if is_stored else perf_counter() - self.started)
+
+    def _settle(self) -> None:
+        """End the trials that the inquiry did not take, and note that it has counted the last that it took."""
+        if self.running is not None:
+            self.running.close()
+            self.running = None
+        self._count_taken()
 
     def _trials(self, bench: Bench, wanted: range, cell: int) -> Generator[Trial, None, None]:
         """Yield every wanted trial in index order: those that the ledger has, and those that are still to be run."""

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from auditor.errors import AuditorError, SubjectError, UsageError, check_count
 from auditor.flow.plan import Plan, error_probability
-from auditor.flow.question import Answer, Inquiry, InquiryBase, Mismatch, Outlook, Question, Work
+from auditor.flow.question import Answer, Inquiry, Mismatch, Outlook, Question, Steps, Work
 from auditor.flow.record import EXAMPLES, Accuracy, CellRow, Finding, RhoInterval, Score
 from auditor.flow.verdict import Bound, Tally, Verdict
 from auditor.request import OverCells, Request
@@ -109,7 +109,7 @@ def with_settings(subject: Subject, given: Mapping[str, Any]) -> Subject:
 
 
 @dataclass(slots=True)
-class OneCell(InquiryBase, ABC):
+class OneCell(Inquiry, ABC):
     """Trials of one cell, in index order, until a gate decides or the budget is spent.
 
     The tally is of the first two runs of each trial. What `EveryCell` and `UnsharedAndShared` need of a cell's inquiry
@@ -124,18 +124,26 @@ class OneCell(InquiryBase, ABC):
     decided: bool = False
 
     @property
-    def cells(self) -> Sequence[Cell]:
+    def cells(self) -> Sequence[Cell]:  # type: ignore[override]  # nobody sets it
         return (self.cell,)
 
     def opened(self, cell: int, bench: Bench) -> None:
         self.bench = bench
 
-    def next(self) -> Sequence[Work]:
-        done = self.tally.pairs
-        return () if self.decided or done >= self.plan.budget else (Work(ONLY, range(done, self.plan.budget)),)
+    def steps(self, cell: int = ONLY) -> Steps:
+        """Run trials until they decide, or the budget is spent; `cell` is this cell's number among several."""
+        if not self.is_over:
+            [trials] = yield [Work(cell, range(self.tally.pairs, self.plan.budget))]
+            any(map(self.add, trials))
+
+    @property
+    def is_over(self) -> bool:
+        return self.decided or self.tally.pairs >= self.plan.budget
 
     @abstractmethod
-    def add(self, cell: int, trial: Trial) -> bool: ...
+    def add(self, trial: Trial) -> bool:
+        """Count a trial. True if no more are wanted."""
+
     @abstractmethod
     def outcome(self) -> str:
         """The verdict without its words, which cost more."""
@@ -221,7 +229,7 @@ def cell_row(cell: Cell, bench: Bench | None, tally: Tally | None = None, **give
 
 
 @dataclass(slots=True)
-class EveryCell(InquiryBase):
+class EveryCell(Inquiry):
     """K cells against one target: is the worst of them within it?
 
     The worst passes once each cell has passed, so no cell's pass is corrected; it fails as soon as one fails at its
@@ -236,8 +244,6 @@ class EveryCell(InquiryBase):
     plan: Plan = field(init=False)
     cells: Sequence[Cell] = field(init=False)
     states: list[str] = field(init=False)  # of each cell: "pass", "fail" or "inconclusive"
-    _waiting: list[tuple[float, int, int]] = field(default_factory=list)  # the least has the most evidence against it
-    _out: list[int] = field(init=False)  # cells whose trials are being run, at first all
     _done: list[int] = field(init=False)  # trials of each cell
 
     def __post_init__(self) -> None:
@@ -245,7 +251,6 @@ class EveryCell(InquiryBase):
         self.plan = replace(self.first.plan, budget=self._each_budget * count)
         self.cells = [leaf.cell for leaf in self.leaves]
         self.states, self._done = ["inconclusive"] * count, [0] * count
-        self._out = [*range(count)]
 
     @property
     def _kind(self) -> str:
@@ -266,30 +271,31 @@ class EveryCell(InquiryBase):
     def opened(self, cell: int, bench: Bench) -> None:
         self.leaves[cell].opened(ONLY, bench)
 
-    def next(self) -> Sequence[Work]:
-        """Hand out some trials of each cell at first; then a block of the cell that looks worst.
+    def steps(self) -> Steps:
+        """Run some trials of each cell at first; then, until one has failed, a block of the cell that looks worst.
 
         Blocks take hardly more trials in all than handing them out one by one would.
         """
-        budget = self._each_budget
-        for cell in self._out:
-            if self.states[cell] == "inconclusive" and self._done[cell] < budget:
-                heapq.heappush(self._waiting, (-self.leaves[cell].suspicion(), self._done[cell], cell))
-        self._out.clear()
-        begins = not any(self._done)
-        while self._waiting and "fail" not in self.states and (begins or not self._out):
-            self._out.append(heapq.heappop(self._waiting)[2])
-        work = []
-        for cell in self._out:
-            done = self._done[cell]
-            block = budget if self.plan.design == "fixed" else max(_FIRST, done // _SHARE)
-            work.append(Work(cell, range(done, min(done + block, budget))))
-        return work
+        waiting: list[tuple[float, int, int]] = []  # the least has the most evidence against it
+        chosen = [*range(len(self.leaves))]
+        while chosen:
+            for cell, trials in zip(chosen, (yield [*map(self._block, chosen)]), strict=True):
+                any(self._add(cell, trial) for trial in trials)
+            for cell in chosen:
+                if self.states[cell] == "inconclusive" and self._done[cell] < self._each_budget:
+                    heapq.heappush(waiting, (-self.leaves[cell].suspicion(), self._done[cell], cell))
+            chosen = [heapq.heappop(waiting)[-1]] if waiting and "fail" not in self.states else []
 
-    def add(self, cell: int, trial: Trial) -> bool:
+    def _block(self, cell: int) -> Work:
+        done, budget = self._done[cell], self._each_budget
+        block = budget if self.plan.design == "fixed" else max(_FIRST, done // _SHARE)
+        return Work(cell, range(done, min(done + block, budget)))
+
+    def _add(self, cell: int, trial: Trial) -> bool:
+        """Count a trial of a cell. True once the cell is decided."""
         leaf = self.leaves[cell]
         self._done[cell] += 1
-        if leaf.add(ONLY, trial):
+        if leaf.add(trial):
             self.states[cell] = leaf.outcome()
         elif self.plan.design == "fixed" and min(self._done) == self._each_budget:
             self.states = [each.outcome() for each in self.leaves]
@@ -415,7 +421,7 @@ class EveryCell(InquiryBase):
 
 
 @dataclass(slots=True)
-class UnsharedAndShared(InquiryBase):
+class UnsharedAndShared(Inquiry):
     """What does keeping some randomness private cost? One cell with it unshared, which decides, and one with it shared.
 
     Unshared is what "rho-reproducible with respect to r" asks for. By Lemma A.5 sharing cannot be worse: whatever rho
@@ -430,24 +436,19 @@ class UnsharedAndShared(InquiryBase):
         return error_probability(self.confidence)
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> Plan:  # type: ignore[override]  # nobody sets it
         return self.leaves[_UNSHARED].plan
 
     @property
-    def cells(self) -> Sequence[Cell]:
+    def cells(self) -> Sequence[Cell]:  # type: ignore[override]  # nobody sets it
         return [leaf.cell for leaf in self.leaves]
 
     def opened(self, cell: int, bench: Bench) -> None:
         self.leaves[cell].opened(ONLY, bench)
 
-    def next(self) -> Sequence[Work]:
+    def steps(self) -> Steps:
         for cell, leaf in enumerate(self.leaves):
-            if work := leaf.next():
-                return [replace(one, cell=cell) for one in work]
-        return []
-
-    def add(self, cell: int, trial: Trial) -> bool:
-        return self.leaves[cell].add(ONLY, trial)
+            yield from leaf.steps(cell)
 
     def settings(self) -> dict[str, Any]:
         return {**self.leaves[_UNSHARED].settings(), "private": "both"}
@@ -488,4 +489,4 @@ class UnsharedAndShared(InquiryBase):
         return self.leaves[one].verdict().decided_by not in ("accuracy", "formula", "score")
 
     def outlook(self) -> Outlook:
-        return next((leaf for leaf in self.leaves if leaf.next()), self.leaves[-1]).outlook()
+        return next((leaf for leaf in self.leaves if not leaf.is_over), self.leaves[-1]).outlook()

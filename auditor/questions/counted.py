@@ -6,14 +6,14 @@ them share their randomness: each has a seed of its own, which is a root like an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from auditor.errors import AuditorError
-from auditor.flow.question import InquiryBase, Work
+from auditor.flow.question import Inquiry
 from auditor.flow.record import CellRow
 from auditor.flow.verdict import Tally
 from auditor.questions.cells import cell_row
@@ -69,26 +69,14 @@ class Counted(msgspec.Struct):
         return cell_row(self.cell, self.bench, self.tally, **known, replay=self.replay(self.first))
 
 
-class CountsCells(InquiryBase):
-    """What inquiries that count several cells have in common.
+class CountsCells(Inquiry):
+    """What inquiries that count several cells have in common: `counted`, in the order of the cells."""
 
-    Each has `counted`, in the order of its cells, and `steps`, which reads from top to bottom."""
-
-    __slots__ = ("_steps",)
+    __slots__ = ()
     counted: Sequence[Counted]
-    _steps: Iterator[Sequence[Work]]
-
-    def steps(self) -> Iterator[Sequence[Work]]:
-        """Yield what is to be run, piece by piece; at each `yield` all that was yielded before has been counted."""
-        raise NotImplementedError
-
-    def next(self) -> Sequence[Work]:
-        if not hasattr(self, "_steps"):
-            self._steps = self.steps()
-        return next(self._steps, ())
 
     @property
-    def cells(self) -> Sequence[Cell]:
+    def cells(self) -> Sequence[Cell]:  # type: ignore[override]  # nobody sets it
         return [one.cell for one in self.counted]
 
     @property

@@ -21,7 +21,6 @@ from auditor.flow.record import Record
 from auditor.flow.verdict import Verdict
 from auditor.flow.wobbles import WATCHED
 from auditor.questions.cells import load_asked
-from auditor.questions.one_pair import show_pair
 from auditor.questions.pairs import Churn, PairsInquiry, check_has_churn
 from auditor.questions.reasons import found_words
 from auditor.request import SCORE, SURE, Options, Request, option
@@ -123,8 +122,8 @@ class EstimateInquiry(PairsInquiry):
         cost = f"{plan.least_trials:,} pairs if {measure} is 0, and {most}"
         return f"{question}? {measure} to within {exact(plan.half_width)} ({sure(plan.confidence)}) takes {cost}"
 
-    def add(self, cell: int, trial: Trial) -> bool:
-        self.count(cell, trial)
+    def add(self, trial: Trial) -> bool:
+        self.count(trial)
         n = self.tally.pairs
         if n >= self.look:
             low, high = self.limits()
@@ -203,7 +202,6 @@ class Estimate(Question):
 
     name: ClassVar[str] = "estimate"
     Options: ClassVar[type[EstimateOptions]] = EstimateOptions
-    again = staticmethod(show_pair)
 
     def begin(self, request: Request) -> EstimateInquiry:
         options: EstimateOptions = request.options

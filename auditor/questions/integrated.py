@@ -102,7 +102,7 @@ class IntegratedPairs(PairsInquiry):
         body = "one more run and " if self._steps.has_body else ""
         return f", and {body}{2 * (FINISHES + 1):,} finishes a pair"
 
-    def add(self, cell: int, trial: Trial) -> bool:
+    def add(self, trial: Trial) -> bool:
         shown = msgspec.convert(trial.payload, CorePair)
         share, m = shown.apart / FINISHES, shown.mismatch
         self.differing += shown.apart
@@ -114,7 +114,7 @@ class IntegratedPairs(PairsInquiry):
             self.doubt.add(m, shown.apart + (trial.difference is not None))
         if self.contradicted is None and self.doubt.log_e >= -math.log(self.gate.alpha_kept):
             self.contradicted = trial.index
-        over = PairsInquiry.add(self, cell, replace(trial, payload=shown.elements))
+        over = PairsInquiry.add(self, replace(trial, payload=shown.elements))
         self.decided = over or self.contradicted is not None
         return self.decided
 

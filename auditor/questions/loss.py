@@ -26,7 +26,6 @@ from auditor.foreign import call
 from auditor.host.boundary import in_host
 from auditor.lookup import find_object, importable_name
 from auditor.questions.cells import CellQuestion
-from auditor.questions.one_pair import show_pair
 from auditor.questions.pairs import PairsInquiry, PairsOptions, make_pairs_plan
 from auditor.questions.reasons import Judged
 from auditor.randomness import from_key
@@ -151,7 +150,6 @@ class LossQuestion(CellQuestion):
 
     name: ClassVar[str] = "loss"
     Options: ClassVar[type[LossOptions]] = LossOptions
-    again = staticmethod(show_pair)
 
     def begin(self, request: Request) -> Inquiry:
         _check_resample(request.options.resample)  # first, since other errors name cures that do not help here

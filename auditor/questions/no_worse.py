@@ -116,10 +116,10 @@ class NoWorse(PairsInquiry):
     def half(self) -> float:
         return self.plan.alpha / 2
 
-    def add(self, cell: int, trial: Any) -> bool:
+    def add(self, trial: Any) -> bool:
         """Count a pair; True once it is decided. If rho may have fallen, pairs go on until that is shown too: it is
         what the next baseline is for."""
-        PairsInquiry.add(self, cell, trial)
+        PairsInquiry.add(self, trial)
         has_not_fallen = self.tally.mismatches >= self.tally.pairs * self.limits[0]
         self.decided = self._is_worse() or (
             self._is_below(self.within) and (has_not_fallen or self._is_below(self.better))

@@ -15,6 +15,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from auditor.errors import UsageError
+from auditor.flow.one_pair import show_pair
 from auditor.flow.parts import Details, Part, Words
 from auditor.flow.plan import DEFAULT_TARGET, Plan, error_probability, make_plan
 from auditor.flow.question import Answer, Outlook, with_example
@@ -22,8 +23,7 @@ from auditor.flow.record import EXAMPLES, Accuracy, CellRow, Finding, Measure, R
 from auditor.flow.record import RhoInterval as Interval
 from auditor.flow.verdict import Tally, Verdict, is_accuracy_certified, is_decided, outcome
 from auditor.flow.wobbles import WATCHED, wobbles
-from auditor.questions.cells import CellQuestion, OneCell, cell_row
-from auditor.questions.one_pair import show_pair
+from auditor.questions.cells import ONLY, CellQuestion, OneCell, cell_row
 from auditor.questions.reasons import Judged, decide
 from auditor.questions.scores import ScoreCount, combined, judged_by_score, with_score
 from auditor.request import NO_INTEGRATE, OTHER, RHO, SCORE, SCORE_AT_LEAST, SURE, OverCells, option
@@ -119,8 +119,8 @@ class PairsInquiry(OneCell):
     def is_of_churn(self) -> bool:
         return self.plan.gates == "churn"
 
-    def add(self, cell: int, trial: Trial) -> bool:
-        self.count(cell, trial)
+    def add(self, trial: Trial) -> bool:
+        self.count(trial)
         if self.plan.design == "anytime":
             self.decided = (
                 is_decided(self.plan, self.gate, self.tally, self.mean)
@@ -129,11 +129,11 @@ class PairsInquiry(OneCell):
             )
         return self.decided
 
-    def count(self, cell: int, trial: Trial) -> None:
+    def count(self, trial: Trial) -> None:
         """Count a pair, its churn, and the elements of its outputs that differ."""
         differs = trial.difference is not None
         if differs:
-            with_example(self.examples, cell, trial, EXAMPLES)
+            with_example(self.examples, ONLY, trial, EXAMPLES)
         if trial.churn is None and self.is_of_churn:
             raise UsageError(
                 f"--measure churn counts probe points, and the view {self.cell.view.name} has no row for each"
@@ -349,7 +349,6 @@ class ChurnQuestion(CellQuestion):
 
     name: ClassVar[str] = "churn"
     Options: ClassVar[type[PairsOptions]] = PairsOptions
-    again = staticmethod(show_pair)
 
     def settle(self, cell: Cell, options: PairsOptions) -> PairsInquiry:
         check_has_churn(cell)

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import sqlite3
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +20,7 @@ from support.requests import StopsAfter, audit, carried_out, case_of_first, cell
 
 import auditor
 from auditor.engine.engine import RunOptions, Serial
-from auditor.errors import BadValue, SubjectError, UsageError
+from auditor.errors import AuditorError, BadValue, SubjectError, UsageError
 from auditor.flow import fitness, ledger, ledger_file, plan, question, record, run, verdict, wobbles
 from auditor.flow.plan import Plan, least_budget, least_pairs, make_plan
 from auditor.flow.question import make_request
@@ -1115,16 +1116,68 @@ def test_runs_without_an_output_are_counted_and_said() -> None:
     assert str(refused.value) == said + "the first: it raised"
 
 
-def test_work_that_fails_is_reported_and_not_done() -> None:
-    heard: list[tuple[int, str]] = []
-    one = under_way(inquiry=SimpleNamespace(failed=lambda cell, error: heard.append((cell, str(error)))))
+class Taking(question.Inquiry):
+    """Ten trials of each of two cells, taken as `take` says; `heard` has what was taken and what failed, in order."""
 
-    def fails(work: question.Work) -> None:
-        raise SubjectError("no")
+    def __init__(self, take: Callable[..., None]) -> None:
+        first = inquiry_of(f"{__name__}:constant", "norm", size=2)
+        self.plan, self.cells, self.take = first.plan, [*first.cells] * 2, take
+        self.heard: list[object] = []
 
-    assert one._try(lambda work: None, question.Work(2, range(1))) is True
-    assert one._try(fails, question.Work(3, range(1))) is False
-    assert heard == [(3, "no")]
+    def steps(self) -> question.Steps:
+        self.take(self.heard, *(yield [question.Work(cell, range(10)) for cell in (0, 1)]))
+
+    def failed(self, cell: int, error: AuditorError) -> None:
+        self.heard.append(f"{cell}: {error}")
+
+
+class FailingAt(Serial):
+    """Trial 3 of every cell fails."""
+
+    def trials(self, bench: Any, wanted: Any, keep: Any) -> Any:
+        for index in wanted:
+            if index == 3:
+                raise SubjectError("no")
+            yield Trial(index, None, None, 0.0)
+
+
+def taking(take: Callable[..., None], **fields: Any) -> tuple[list[object], list[int]]:
+    """What an inquiry hears of its trials, and which of them the ledger counted as taken."""
+    counted: list[int] = []
+    inquiry = Taking(take)
+    ledger = SimpleNamespace(stored=lambda cell: {}, count=lambda trial, cell: counted.append(10 * cell + trial.index))
+    both = {0: SimpleNamespace(), 1: SimpleNamespace()}
+    under_way(**{"inquiry": inquiry, "ledger": ledger, "benches": both, "by_cell": {}, **fields}).work()
+    return inquiry.heard, counted
+
+
+def both_in_turn(heard: list[object], first: Iterator[Trial], second: Iterator[Trial]) -> None:
+    for trials in (first, second):
+        for trial in trials:
+            heard.append(trial.index)
+
+
+def a_few_of_each(heard: list[object], first: Iterator[Trial], second: Iterator[Trial]) -> None:
+    heard += [next(first).index, next(first).index, next(second).index]
+
+
+def one_by_one(heard: list[object], first: Iterator[Trial], second: Iterator[Trial]) -> None:
+    heard += [both[0].index for both in zip(first, second, strict=True)]
+
+
+def test_a_trial_that_fails_is_reported_and_ends_its_work_alone() -> None:
+    heard, counted = taking(both_in_turn, engine=FailingAt())
+    assert heard == [0, 1, 2, "0: no", 0, 1, 2, "1: no"]
+    assert counted == [0, 1, 2, 10, 11, 12]
+
+
+def test_what_is_not_taken_is_not_run_and_what_was_taken_last_is_counted() -> None:
+    assert taking(a_few_of_each, engine=FailingAt()) == ([0, 1, 0], [0, 1, 10])
+
+
+def test_the_work_of_one_yield_is_taken_piece_by_piece() -> None:
+    with pytest.raises(RuntimeError, match="takes the trials of one piece of work before those of the next"):
+        taking(one_by_one, engine=FailingAt())
 
 
 @pytest.mark.parametrize("nameless", [None, "subject", "source", "view"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 from scipy.stats import binom
-from support.requests import audit, bench_of, inquiry_of
+from support.requests import audit, bench_of, inquiry_of, served, told
 
 import auditor
 from algorithms.controls import first_bit, mixed
 from algorithms.known_answers import good_and_bad, is_square, nonresidue, nu_of, own_coin, private_rho, search_rho
 from auditor.cli.command_line import run
 from auditor.errors import BadValue, UsageError
+from auditor.flow.question import Work, drive
 from auditor.flow.record import read_record, to_json
 from auditor.flow.verdict import Bound, Tally
 from auditor.questions.cells import EveryCell, UnsharedAndShared
@@ -60,11 +61,7 @@ def named(leaf: Any, name: str, delta: float | None = None) -> PairsInquiry:
 
 def finish(every: EveryCell, outcome: Callable[[int, int], Outcome]) -> None:
     """All work that is handed out, each piece until it is over; `outcome` says what pair `index` of a cell shows."""
-    while work := every.next():
-        for one in work:
-            for index in one.wanted:
-                if every.add(one.cell, trial(index, *outcome(one.cell, index))):
-                    break
+    told(every, lambda cell, index: trial(index, *outcome(cell, index)))
 
 
 def trial(index: int, differs: bool, accurate: bool | None = None) -> Trial:
@@ -78,10 +75,12 @@ def pairs_of(every: EveryCell) -> list[int]:
 def walk(settled_: EveryCell, rhos: Sequence[float], rng: np.random.Generator) -> EveryCell:
     every = EveryCell([named(leaf, leaf.cell.name) for leaf in settled_.leaves])
     alike_or_not = trial(0, differs=False), trial(0, differs=True)
-    while work := every.next():
-        for one in work:
-            drawn = (rng.random(len(one.wanted)) < rhos[one.cell]).tolist()
-            any(every.add(one.cell, alike_or_not[differs]) for differs in drawn)
+
+    def serve(work: Sequence[Work]) -> list[Iterator[Trial]]:
+        drawn = ((rng.random(len(one.wanted)) < rhos[one.cell]).tolist() for one in work)
+        return [(alike_or_not[differs] for differs in some) for some in drawn]
+
+    drive(every.steps(), serve)
     return every
 
 
@@ -158,21 +157,19 @@ def test_a_pass_takes_every_cell_and_no_more_than_each_alone() -> None:
 
 def test_a_fail_names_its_cell_at_its_share_of_alpha() -> None:
     every = settled(["a", "b", "c", "d"], rho=0.1, pairs=100)
-    first = every.next()
+    handed: list[Work] = []
+
+    def serve(work: Sequence[Work]) -> list[Iterator[Trial]]:
+        handed.extend(work)
+        return [served(one, lambda cell, index: trial(index, cell == 2 and (index == 0 or index >= 8))) for one in work]
+
+    drive(every.steps(), serve)
+    first, later = handed[:4], handed[4:]
     assert [one.cell for one in first] == [0, 1, 2, 3], "each has some pairs before any is preferred"
-    for one in first:
-        for index in one.wanted:
-            assert not every.add(one.cell, trial(index, one.cell == 2 and index == 0))
     assert {one.wanted for one in first} == {range(8)}
-    boundary, mismatches = fail_boundary(0.1, 0.05 / 4, 100), 1
-    while work := every.next():
-        assert [one.cell for one in work] == [2], "the one that looks worst is next"
-        for index in work[0].wanted:
-            mismatches += 1
-            is_over = every.add(2, trial(index, True))
-            assert is_over == (boundary[mismatches] >= index + 1)
-            if is_over:
-                break
+    assert {one.cell for one in later} == {2}, "the one that looks worst is next"
+    boundary, pairs = fail_boundary(0.1, 0.05 / 4, 100), every.leaves[2].tally.pairs
+    assert pairs == next(n for n in range(9, 100) if boundary[n - 7] >= n)
     assert every.states == ["inconclusive", "inconclusive", "fail", "inconclusive"]
     assert every.verdict().reason.startswith(
         "With c, two runs differed in 6 of 13 pairs: rho is about 0.462, and above 0.1, the target (95 % conf"
@@ -218,16 +215,16 @@ def test_what_is_handed_out_depends_on_the_counts_alone() -> None:
     handed: list[list[Any]] = []
     for _ in range(2):
         every, rng = settled(["a", "b", "c"], rho=0.1, pairs=200), np.random.default_rng(5)
-        seen, done = rng.random((3, 200)) < [[0.02], [0.15], [0.05]], [0, 0, 0]
+        seen = rng.random((3, 200)) < [[0.02], [0.15], [0.05]]
         handed.append([])
-        while work := every.next():
+
+        def serve(work: Sequence[Work], every: EveryCell = every, seen: Any = seen) -> list[Iterator[Trial]]:
             handed[-1] += work
-            for one in work:
-                assert one.wanted.start == done[one.cell]
-                any(every.add(one.cell, trial(index, bool(seen[one.cell, index]))) for index in one.wanted)
-                done[one.cell] = every.leaves[one.cell].tally.pairs
-        assert done == pairs_of(every)
-        assert sum(done) == every.outlook().done
+            assert all(one.wanted.start == every.leaves[one.cell].tally.pairs for one in work)
+            return [served(one, lambda cell, index: trial(index, bool(seen[cell, index]))) for one in work]
+
+        drive(every.steps(), serve)
+        assert sum(pairs_of(every)) == every.outlook().done
     assert handed[0] == handed[1]
 
 
@@ -612,10 +609,7 @@ def test_what_the_lemma_rules_out_is_said(
     """No function of (sample, r, private) can be worse shared; so trials that stand for none are compared."""
     both = inquiry_of(own_coin, uniform, private="both", rho=0.1, **design)
     assert isinstance(both, UnsharedAndShared)
-    while work := both.next():
-        for one in work:
-            differs = Difference("output", "0", "1") if (unshared, shared)[one.cell] else None
-            any(both.add(one.cell, Trial(index, differs, None, 0.0)) for index in one.wanted)
+    told(both, lambda cell, index: trial(index, (unshared, shared)[cell]))
     (finding,) = both.answer().findings
     assert finding.severity == severity
     assert words in finding.message

@@ -80,11 +80,11 @@ def test_it_stops_at_the_first_pair_at_which_the_interval_is_narrow_enough(rho: 
         for n in range(1, inquiry.plan.budget + 1):
             differs = bool(rng.random() < rho)
             k, looks = k + differs, looks + (n >= inquiry.look)
-            over = inquiry.add(0, Trial(n - 1, DIFFERS if differs else None, None, 0.0))
+            over = inquiry.add(Trial(n - 1, DIFFERS if differs else None, None, 0.0))
             assert over == is_narrow(n, k), (n, k)
             if over:
                 break
-        assert inquiry.next() == ()
+        assert inquiry.is_over
         assert (inquiry.rho().low, inquiry.rho().high) == limits(n, k)
         assert looks <= 2 + n / 3
 
@@ -97,7 +97,7 @@ def test_an_estimate_of_churn_stops_at_the_first_pair_too(law: str) -> None:
         x = {"constant": 0.4, "uniform": rng.random(), "rare": float(rng.random() < 0.1)}[law]
         evidence.add(x)
         width = evidence.upper(share) - evidence.lower(share)
-        assert inquiry.add(0, Trial(index, DIFFERS if x else None, None, 0.0, x)) == (width <= 0.4), index
+        assert inquiry.add(Trial(index, DIFFERS if x else None, None, 0.0, x)) == (width <= 0.4), index
         if width <= 0.4:
             break
     assert inquiry.decided
@@ -126,7 +126,7 @@ def test_how_many_pairs_it_takes(half_width: float, confidence: float) -> None:
 def test_an_interval_that_is_exactly_as_wide_as_asked_is_narrow_enough() -> None:
     inquiry = asked(half_width=limits(20, 0)[1] / 2)
     assert inquiry.plan.least_trials == 20
-    assert [inquiry.add(0, Trial(index, None, None, 0.0)) for index in range(20)] == [False] * 19 + [True]
+    assert [inquiry.add(Trial(index, None, None, 0.0)) for index in range(20)] == [False] * 19 + [True]
 
 
 def test_when_it_looks_next() -> None:
@@ -173,8 +173,8 @@ def test_what_was_found_is_said_in_a_users_words(differing: int, pairs: int, wor
     inquiry, fits = asked(half_width=0.01), churning(half_width=0.01)
     for index in range(pairs):
         differs = DIFFERS if index < differing else None
-        inquiry.add(0, Trial(index, differs, None, 0.0))
-        fits.add(0, Trial(index, differs, None, 0.0, float(index < differing)))
+        inquiry.add(Trial(index, differs, None, 0.0))
+        fits.add(Trial(index, differs, None, 0.0, float(index < differing)))
     verdict = inquiry.verdict()
     assert (verdict.outcome, verdict.decided_by) == ("inconclusive", "budget")
     assert verdict.reason.startswith(words)
@@ -237,14 +237,14 @@ def test_the_forecast_is_what_it_takes_if_pairs_go_on_as_they_did() -> None:
     inquiry = asked()
     assert inquiry.outlook().forecast is None
     for index in range(10):
-        inquiry.add(0, Trial(index, DIFFERS if index % 5 == 0 else None, None, 0.0))
+        inquiry.add(Trial(index, DIFFERS if index % 5 == 0 else None, None, 0.0))
     forecast = inquiry.outlook().forecast
     n = 10 + int(forecast)
     assert is_narrow(n, round(n / 5))
     assert not is_narrow(n - 1, round((n - 1) / 5))
     short = asked(pairs=30)
     for index in range(10):
-        short.add(0, Trial(index, DIFFERS if index % 2 else None, None, 0.0))
+        short.add(Trial(index, DIFFERS if index % 2 else None, None, 0.0))
     assert short.outlook().forecast is None
 
 

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from learners import caused
 from msgspec.structs import replace
-from support.requests import bench_of, cell_of, inquiry_of
+from support.requests import bench_of, cell_of, inquiry_of, served
 
 from auditor.errors import SubjectError, UsageError
 from auditor.flow.plan import MAX_PAIRS, Plan
+from auditor.flow.question import Work
 from auditor.flow.verdict import Tally
 from auditor.questions.explain import Explain, units, words
 from auditor.questions.explain.answer import (
@@ -53,7 +54,7 @@ def begun(
         inquiry.opened(cell, bench_of(caused.own_generator, "norm", size=size))
     for index in range(8):
         inquiry.add(LOOK, trial(index, **TRAITS, gaps=[0.1], values=[index / 10]))
-    inquiry.next()
+    inquiry.choose_experiments()
     for index, mark in enumerate(pairs):
         inquiry.add(PLAIN, trial(index, differs=mark == "1"))
     for one in inquiry.experiments:  # nothing is left to run of what must not matter
@@ -62,7 +63,7 @@ def begun(
 
 
 def works(inquiry: Any) -> dict[str, range]:
-    return {inquiry.cells[work.cell].name: work.wanted for work in inquiry.next()}
+    return {inquiry.cells[work.cell].name: work.wanted for work in inquiry.wanted()}
 
 
 def settle_all(inquiry: Any, *but: str) -> None:
@@ -76,10 +77,16 @@ def settle_all(inquiry: Any, *but: str) -> None:
 
 def test_pairs_are_looked_at_then_run_as_they_are_then_in_other_processes() -> None:
     inquiry: Any = inquiry_of(caused.raw_mean, "norm", "explain", size=20)
-    assert works(inquiry) == {"looked at": range(8)}
+    bench = bench_of(caused.raw_mean, "norm", size=20)
+    inquiry.opened(LOOK, bench)
+    steps = inquiry.steps()
+    [looked_at] = next(steps)
+    assert looked_at == Work(LOOK, range(8))
+    first = steps.send([served(looked_at, lambda cell, index: units.look(bench, index, {}))])
+    names = {inquiry.cells[work.cell].name: work.wanted for work in first}
+    assert names == {"as it is": range(8), "hidden-state, one sample twice": range(8)}
     inquiry = begun()
     assert not [one.kind for one in inquiry.experiments if one.why_not]
-    assert works(inquiry) == {"as it is": range(8), "hidden-state, one sample twice": range(8)}
     inquiry.differs = [True] * 8
     assert works(inquiry) == {"hash-seed, one sample twice": range(24)}
 

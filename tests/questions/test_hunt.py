@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,10 +21,11 @@ from hypothesis import strategies as st
 from learners import hunted
 from learners.finished import rounded
 from scipy.stats import binom
-from support.requests import ask, inquiry_of, request_of
+from support.requests import ask, inquiry_of, request_of, served
 
 from auditor.errors import SubjectError, UsageError
 from auditor.flow.parts import Chart
+from auditor.flow.question import Work, drive
 from auditor.flow.record import Record, to_json
 from auditor.flow.verdict import Tally
 from auditor.questions.hunt.answer import _level, _map, _tiles, answer_of, hunt_parts
@@ -34,6 +36,7 @@ from auditor.report.terminal import as_text
 from auditor.statistics.interval import sequence_upper
 from auditor.statistics.outward import at_most
 from auditor.statistics.worst_case import share_of
+from auditor.trials.trial import Trial
 
 FEW_PAIRS = 1000
 KEYS = {"worst", "candidates", "faulted", "pairs_search", "pairs_confirm", "largest_bound", "not_excluded"}
@@ -86,14 +89,16 @@ def test_no_round_has_pairs_of_an_earlier_one() -> None:
     """What is counted must not have had a say in what was proposed."""
     inquiry: Any = inquiry_of(hunted.majority, question="hunt", over="bernoulli({p})", range="p=0:1", size=3, pairs=600)
     before = 0
-    while work := inquiry.next():
-        if work[0].cell >= len(inquiry.values):
-            break
-        assert {one.wanted.start for one in work} == {before}
-        assert len({one.wanted for one in work}) == 1
-        before = work[0].wanted.stop
-        for one in work:
-            inquiry.search.tried[one.cell].pairs += len(one.wanted)
+
+    def serve(work: Sequence[Work]) -> list[Iterator[Trial]]:
+        nonlocal before
+        if work[0].cell < len(inquiry.values):
+            assert {one.wanted.start for one in work} == {before}
+            assert len({one.wanted for one in work}) == 1
+            before = work[0].wanted.stop
+        return [served(one, lambda cell, index: Trial(index, None, None, 0.0)) for one in work]
+
+    drive(inquiry.steps(), serve)
     assert before
 
 
@@ -372,7 +377,6 @@ def test_what_is_not_excluded_is_said_by_the_candidate_that_carries_furthest(
 @pytest.mark.parametrize("count", [1, 5, 6])
 def test_five_candidates_that_faulted_are_listed(count: int) -> None:
     inquiry: Any = inquiry_of(hunted.majority, None, "hunt", over="bernoulli({p})", range="p=0:1", size=7, rho=0.3)
-    inquiry.next()
     for one in inquiry.candidates[:count]:
         one.error = SubjectError("no")
     (finding,) = inquiry._faults()

@@ -269,7 +269,7 @@ def test_the_example_of_the_docs_is_audited_so(tmp_path: Path, command: Any) -> 
 
 
 def fed(leaf: IntegratedPairs, index: int, m: float, apart: int) -> bool:
-    return leaf.add(0, Trial(index, None, None, 0.0, payload=msgspec.to_builtins(CorePair(m, apart))))
+    return leaf.add(Trial(index, None, None, 0.0, payload=msgspec.to_builtins(CorePair(m, apart))))
 
 
 def test_a_tenth_of_a_fails_error_is_for_the_finding() -> None:

@@ -21,12 +21,12 @@ from support.requests import request_of
 import auditor
 from auditor import questions
 from auditor.errors import UsageError
+from auditor.flow.one_pair import replay
 from auditor.flow.plan import Plan
 from auditor.questions.compare.answer import change_in_words
 from auditor.questions.compare.records import compare_records
 from auditor.questions.curve.axis import make_axis
 from auditor.questions.hunt.family import make_family, read_ranges
-from auditor.questions.one_pair import replay
 from auditor.questions.repair import has_points
 from auditor.questions.repair.paste import code_of
 from auditor.questions.repair.settings import FAMILIES, Agreeing, Aligning, Choosing, Rounding, Setting, Voting

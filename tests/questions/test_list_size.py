@@ -233,7 +233,7 @@ def test_a_fixed_number_that_was_cut_short_is_bounded_as_if_looked_at_all_along(
     """Who interrupts may have looked: Clopper-Pearson's limits are for the number that was fixed."""
     inquiry = inquiry_of(first_row, VALUES, "list_size", size=1, list_size=1, eta=0.3, fixed=100)
     for index in range(50):
-        inquiry.add(0, _trial(index, "ab"[index % 2]))
+        inquiry.add(_trial(index, "ab"[index % 2]))
     assert inquiry.verdict().outcome == "inconclusive"
     least = at_least(limit("lower", "anytime", 50, 25, 0.05 / 2))
     assert f"is between {least} and " in inquiry.verdict().reason
@@ -249,7 +249,7 @@ def test_a_fixed_number_that_was_cut_short_is_bounded_as_if_looked_at_all_along(
 def test_a_fixed_number_at_its_very_limit_passes_and_does_not_fail(outputs: str, eta: float, outcome: str) -> None:
     inquiry = inquiry_of(first_row, VALUES, "list_size", size=1, list_size=1, eta=eta, fixed=100)
     for index, output in enumerate(outputs):
-        inquiry.add(0, _trial(index, output))
+        inquiry.add(_trial(index, output))
     assert (inquiry.verdict().outcome, inquiry.misses.counted) == (outcome, 100 - inquiry.plan.named)
     assert clopper_pearson_upper(inquiry.misses.counted, 0, 0.05) == eta or outcome != "pass"
 
@@ -258,7 +258,7 @@ def test_an_output_that_never_comes_back_fails_within_the_default_budget() -> No
     for length, eta in ((1, 0.1), (20, 0.1), (5, 0.8), (1, 0.9)):
         inquiry = inquiry_of(first_row, VALUES, "list_size", size=1, list_size=length, eta=eta)
         assert isinstance(inquiry, Runs)
-        at = next(i for i in range(inquiry.plan.budget) if inquiry.add(0, _trial(i, f"{i}")))
+        at = next(i for i in range(inquiry.plan.budget) if inquiry.add(_trial(i, f"{i}")))
         assert (inquiry.verdict().outcome, at < inquiry.plan.budget) == ("fail", True)
 
 
@@ -269,7 +269,7 @@ def test_an_audit_ends_where_a_count_meets_its_boundary(outputs: list[str], leng
     inquiry = inquiry_of(first_row, VALUES, "list_size", size=1, list_size=length, eta=0.3, **options)
     seen, gate, ended = Misses(length, runs_to_name(length, 0.3)), inquiry.plan.gate, "inconclusive"
     for index, output in enumerate(outputs):
-        stops = inquiry.add(0, _trial(index, output))
+        stops = inquiry.add(_trial(index, output))
         seen.add(output)
         if not options:
             fails = gate.is_fail(seen.runs, seen.after)
@@ -293,7 +293,7 @@ def _trial(index: int, output: str, accurate: bool | None = None) -> Trial:
 def test_the_list_that_is_shown_is_the_one_of_all_runs() -> None:
     inquiry = inquiry_of(first_row, VALUES, "list_size", size=1, list_size=2, eta=0.2)
     for index, output in enumerate("abccdccdd"):
-        inquiry.add(0, _trial(index, output))
+        inquiry.add(_trial(index, output))
     found: Any = inquiry.answer().fields
     assert [(one.output, one.runs) for one in found.outputs] == [("<c>", 4), ("<d>", 3)]
     assert (found.outside, found.distinct, found.other.output) == (2, 4, "<b>")

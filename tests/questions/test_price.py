@@ -214,8 +214,7 @@ def test_the_first_size_must_run_and_one_that_ran_must_go_on(folder: Path) -> No
     inquiry = inquiry_of(f"{folder}/known.py:never", "norm", "price")
     with pytest.raises(SubjectError, match=r"^no$"):
         inquiry.failed(0, SubjectError("no"))
-    inquiry.next()
-    inquiry.add(0, Trial(0, None, None, 0.0))
+    inquiry.counted[0].add(Trial(0, None, None, 0.0))
     with pytest.raises(SubjectError, match=r"^at 1,000 rows: no$"):
         inquiry.failed(0, SubjectError("no"))
 

@@ -18,7 +18,7 @@ from algorithms.data_reuse import FEW, fit_a_vote, plain_answer
 from auditor import subject
 from auditor.cli.command_line import run
 from auditor.errors import BadValue, UsageError
-from auditor.flow.question import make_request
+from auditor.flow.question import Work, make_request
 from auditor.flow.record import Record
 from auditor.flow.run import replayed
 from auditor.questions.reuse import ReuseAnswer, answer_of
@@ -161,16 +161,15 @@ def test_an_interview_end_to_end_against_its_exact_distance() -> None:
 
 def test_what_is_cut_short_has_a_limit_that_holds_at_every_number() -> None:
     inquiry = inquiry_of(looks, bits, "reuse", **CURIOUS, fixed=100)
-    (work,) = inquiry.next()
-    assert work.wanted == range(100)
+    assert next(inquiry.steps()) == [Work(0, range(100))]
     same, other = Transcript.of((0, 0)), Transcript.of((0, 1))
     payloads = [msgspec.to_builtins(pair) for pair in ((same, same), (same, other))]
     for done in range(100):
         found = answer_of_struct(inquiry.answer().fields)
         assert (found.trials, found.differ, found.distance.low) == (done, done // 2, 0.0)
         assert inquiry.verdict().outcome == "inconclusive"
-        assert not inquiry.add(0, Trial(done, None, None, 0.0, payload=payloads[done % 2]))
-    assert [*inquiry.next()] == []
+        assert not inquiry.add(Trial(done, None, None, 0.0, payload=payloads[done % 2]))
+    assert [*inquiry.steps()] == []
     assert inquiry.verdict().outcome != "pass", "half of the trials differ"
     assert inquiry.outlook().done == inquiry.outlook().of == 100
 

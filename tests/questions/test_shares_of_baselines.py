@@ -91,7 +91,7 @@ def test_a_baseline_stops_only_once_a_fall_is_shown_where_there_may_be_one() -> 
     inquiry = held()
     low, half = inquiry.limits[0], ALPHA / 2
     for index in range(400):
-        over = inquiry.add(0, Trial(index, None, None, 0.0))
+        over = inquiry.add(Trial(index, None, None, 0.0))
         n = index + 1
         assert over == (log_e_pass(n, 0, low) >= -math.log(half)), n
         if over:
@@ -113,7 +113,7 @@ def leaf_of(arms: int = 1, family: int = 1, **options: Any) -> IntegratedPairs:
 
 
 def told(leaf: IntegratedPairs, index: int, m: float, apart: int) -> bool:
-    return leaf.add(0, Trial(index, None, None, 0.0, payload=msgspec.to_builtins(CorePair(m, apart))))
+    return leaf.add(Trial(index, None, None, 0.0, payload=msgspec.to_builtins(CorePair(m, apart))))
 
 
 @pytest.mark.parametrize(("arms", "family"), [(1, 1), (3, 1), (1, 2), (3, 2)])

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from support.requests import audit, inquiry_of
+from support.requests import DIFFERS, audit, inquiry_of
 
 from auditor.flow.record import Record
 from auditor.questions.compare.records import compare_records
@@ -28,10 +28,8 @@ from auditor.statistics.paired import (
     shown_by_pairs,
 )
 from auditor.trials.trial import Trial
-from auditor.values import Difference
 
 COIN, MARGIN = "bernoulli(0.5)", 0.05
-NEW, OLD = 0, 1
 NEITHER, BY_OLD, BY_NEW, BY_BOTH = (False, False), (True, False), (False, True), (True, True)
 Pair = tuple[bool, bool]  # whether it differs in the old version, and in the new
 
@@ -45,10 +43,12 @@ def told(pairs: Sequence[Pair], changed: Sequence[int] = (), **options: Any) -> 
     inquiry: Any = inquiry_of(steady, COIN, "compare", **{"size": 9, "old": steady, "margin": MARGIN, **options})
     for index, (old, new) in enumerate(pairs):
         differ = changed[index] if index < len(changed) else 0
-        for cell, differs in ((OLD, old), (NEW, new)):
-            prints = ["same", "same"] if cell == OLD else ["other"] * differ + ["same"] * (2 - differ)
-            found = Difference("output", "0", "1") if differs else None
-            inquiry.add(cell, Trial(index, found, None, 0.0, payload={"prints": prints, "elements": None}))
+        both = (old, ["same"] * 2), (new, ["other"] * differ + ["same"] * (2 - differ))
+        was, now = (
+            Trial(index, DIFFERS if differs else None, None, 0.0, payload={"prints": prints, "elements": None})
+            for differs, prints in both
+        )
+        inquiry.add(was, now)
     return inquiry
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from learners import caused, hunted
-from support.requests import bench_of, inquiry_of
+from support.requests import bench_of, inquiry_of, served
 
 from auditor.flow.verdict import Tally
 from auditor.questions.explain import units
@@ -44,11 +44,10 @@ def explaining(fn: Callable[..., Any] = caused.raw_mean, source: str = "norm", *
     """An inquiry that has looked at its first pairs, and counted none."""
     inquiry: Any = inquiry_of(fn, source, "explain", **{"size": 20, **options})
     bench = bench_of(fn, source, size=options.get("size", 20))
-    (work,) = inquiry.next()
+    steps = inquiry.steps()
+    [work] = next(steps)
     inquiry.opened(work.cell, bench)
-    for index in work.wanted:
-        inquiry.add(work.cell, units.look(bench, index, {}))
-    inquiry.next()
+    steps.send([served(work, lambda cell, index: units.look(bench, index, {}))])
     return inquiry
 
 
@@ -476,11 +475,11 @@ def test_all_tries_of_a_hunt_have_alpha_together() -> None:
     """Three that are seen to be no worse than the target, and a fourth: each has half of what the one before it had."""
     inquiry, numbers = hunting(), []
     for place in range(4):
-        for (work,) in inquiry._confirm(inquiry.values[place], 0.1):
-            assert work.cell == len(inquiry.values) + place
-            for index in work.wanted:
-                if inquiry.add(work.cell, Trial(index, None, None, 0.0)):
-                    break
+        steps = inquiry._confirm(inquiry.values[place], 0.1)
+        [work] = next(steps)
+        assert work.cell == len(inquiry.values) + place
+        with pytest.raises(StopIteration):
+            steps.send([served(work, lambda cell, index: Trial(index, None, None, 0.0))])
         numbers.append((inquiry.tries[-1].number, inquiry.tries[-1].alpha, inquiry.tries[-1].share))
     assert numbers == [(number, ALPHA, ALPHA * 2.0**-number) for number in (1, 2, 3, 4)]
     assert sum(share_of_try(ALPHA, number) for number in range(1, 60)) <= ALPHA
@@ -493,8 +492,8 @@ def test_every_row_of_a_hunt_has_its_share() -> None:
     for one in inquiry.candidates:
         one.tally = Tally(50, 2)
     for _ in range(2):
-        for (work,) in inquiry._confirm(inquiry.values[0], 0.1):
-            inquiry.counted[work.cell].tally = Tally(50, 20)
+        [work] = next(inquiry._confirm(inquiry.values[0], 0.1))
+        inquiry.counted[work.cell].tally = Tally(50, 20)
     rows = inquiry.answer().rows
     shares = [6 * ALPHA / (math.pi * place) ** 2 for place in range(1, len(inquiry.values) + 1)]
     assert [row.high for row in rows[:-2]] == [sequence_upper(50, 2, share) for share in shares]

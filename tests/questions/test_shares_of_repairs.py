@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
 from scipy.stats import binom
-from support.requests import request_of
+from support.requests import request_of, served
 
 from auditor.engine.engine import RunOptions
 from auditor.errors import SubjectError
-from auditor.flow.question import find_question
+from auditor.flow.question import Work, drive, find_question
 from auditor.flow.run import carry_out
 from auditor.flow.verdict import Tally
 from auditor.questions.pairs import PairsInquiry
@@ -293,18 +293,20 @@ def test_what_is_not_ruled_out_is_tried_from_the_nearest_on(
     monkeypatch.setattr(RepairInquiry, "offered", lambda self: settings)
     assert inquiry.before
     inquiry.before.tally = DIFFERS
-    steps = inquiry.steps()
-    next(steps)  # the audit as it is
-    inquiry.errors[0] = SubjectError("not asked here")
-    next(steps)  # looks at some pairs
-    frontier = next(steps)
-    for i in frontier.wanted:
-        tried = [SettingTried(apart=float(i < share * len(frontier.wanted)), by=FORMULA) for share in shares]
+
+    def on_frontier(cell: int, i: int, pairs: int) -> Trial:
+        tried = [SettingTried(apart=float(i < share * pairs), by=FORMULA) for share in shares]
         last = odd if i == 0 or odd.apart is not None else SettingTried(apart=0.0)  # which fails once
-        payload = msgspec.to_builtins(Pair(tried=[*tried, last]))
-        inquiry.add(frontier.cell, Trial(i, None, None, 0.0, payload=payload))
-    for work in steps:
-        inquiry.errors[work.cell] = SubjectError("not asked here")
+        return Trial(i, None, None, 0.0, payload=msgspec.to_builtins(Pair(tried=[*tried, last])))
+
+    def serve(work: Sequence[Work]) -> list[Iterator[Trial]]:
+        """Only the pairs of the frontier: no audit learns anything, and nothing is seen by looking."""
+        [one] = work
+        if inquiry.cells[one.cell].name != "frontier":
+            return [iter(())]
+        return [served(one, lambda cell, index: on_frontier(cell, index, len(one.wanted)))]
+
+    drive(inquiry.steps(), serve)
     assert [settings.index(one.setting) for one in inquiry.tries] == expected
 
 

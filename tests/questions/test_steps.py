@@ -140,7 +140,7 @@ def test_the_own_outputs_of_a_pair_speak_against_a_declared_mismatch() -> None:
     leaf = IntegratedPairs(cell_of(steps.plain, rho=0.2), replace(make_plan(target=0.2), integrates=True))
     assert leaf.doubt.coins == FINISHES + 1
     trial = Trial(0, Difference("output", "1", "2"), None, 0.0, payload=msgspec.to_builtins(CorePair(0.0, 0)))
-    assert leaf.add(0, trial)
+    assert leaf.add(trial)
     assert leaf.verdict().decided_by == "formula"
 
 

@@ -28,14 +28,14 @@ NU = {"eta": 0.3, "nu": 0.3}
 def churned(values: list[float], **options: Any) -> Any:
     inquiry: Any = inquiry_of(TREE, MOONS, "churn", **{"size": 40, "probe": 20, "rho": 0.1, **options})
     for index, value in enumerate(values):
-        inquiry.add(0, Trial(index, None, None, 0.0, value))
+        inquiry.add(Trial(index, None, None, 0.0, value))
     return inquiry
 
 
 def ends_after(value: float, **options: Any) -> int:
     """Pairs after which an audit ends whose churn is always the same, by running it."""
     inquiry = churned([], **options)
-    return next(n for n in range(1, 10**5) if inquiry.add(0, Trial(n - 1, None, None, 0.0, value)))
+    return next(n for n in range(1, 10**5) if inquiry.add(Trial(n - 1, None, None, 0.0, value)))
 
 
 @pytest.mark.parametrize("value", [0.0, 0.05, 0.15, 0.4, 1.0])
@@ -183,7 +183,7 @@ def test_a_live_line_is_one_line(width: int) -> None:
         watch.planned(inquiry)
         watch.timed(0.1)
         for done in range(1, 200):
-            inquiry.add(0, Trial(done - 1, None, None, 0.0))
+            inquiry.add(Trial(done - 1, None, None, 0.0))
             watch.advanced(inquiry, 30.0 + done / 10)
         watch._bar.refresh()
         lines = [line for line in file.getvalue().replace("\r", "\n").splitlines() if "to a verdict" in line]

@@ -11,6 +11,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -19,13 +20,13 @@ import msgspec
 
 from auditor.engine.engine import RunOptions
 from auditor.errors import AuditorError
-from auditor.flow.question import find_question
+from auditor.flow.question import Steps, Work, find_question
 from auditor.flow.record import Record, as_record, to_json
 from auditor.flow.run import Run, Silent, Spent
 from auditor.report.terminal import as_text
 from auditor.trials.cell import make_bench
 from auditor.trials.trial import Bench, Trial
-from support.requests import case_of_first, request_of
+from support.requests import case_of_first, request_of, told
 
 Made = Callable[[int, int], Trial]  # a trial by hand, of a cell and an index
 FOLDER = Path(__file__).parent.parent / "questions" / "kept"
@@ -120,30 +121,42 @@ def _outcome(request: Any, made: Made | None, stop: int) -> Iterator[str]:
     cells = [f"{one.name} {one.seed} {one.size}" for one in inquiry.cells]
     yield written("asks", [cells, settings, inquiry.asks, inquiry.searched, inquiry.besides])
     yield written("outlook", inquiry.outlook())
-    done, wanted = 0, list[str]()
-    while (work := inquiry.next()) and not (stop and done >= stop):
-        for one in work:
-            wanted.append(f"{one.cell}:{one.wanted.start}-{one.wanted.stop}")
-            if one.cell not in run.benches:
-                run.benches[one.cell] = make_bench(inquiry.cells[one.cell])
-                inquiry.opened(one.cell, run.benches[one.cell])
-            spent = run.by_cell.setdefault(one.cell, Spent())
-            for index in one.wanted:
-                run.at = one.cell
-                try:
-                    trial = made(one.cell, index) if made else run.benches[one.cell].trial(index)
-                except AuditorError as error:
-                    inquiry.failed(one.cell, error)
-                    wanted.append(f"failed {error}")
-                    break
-                spent.add(trial, inquiry.plan.runs)
-                is_over = inquiry.add(one.cell, trial)
-                done += 1
+    done, wanted, looked = 0, list[str](), list[str]()
+
+    def taken(one: Work) -> Iterator[Trial]:
+        nonlocal done
+        wanted.append(f"{one.cell}:{one.wanted.start}-{one.wanted.stop}")
+        if one.cell not in run.benches:
+            run.benches[one.cell] = make_bench(inquiry.cells[one.cell])
+            inquiry.opened(one.cell, run.benches[one.cell])
+        spent = run.by_cell.setdefault(one.cell, Spent())
+        for index in one.wanted:
+            run.at = one.cell
+            try:
+                trial = made(one.cell, index) if made else run.benches[one.cell].trial(index)
+            except AuditorError as error:
+                inquiry.failed(one.cell, error)
+                wanted.append(f"failed {error}")
+                return
+            spent.add(trial, inquiry.plan.runs)
+            done, is_over = done + 1, True
+            try:
+                yield trial
+                is_over = False
+            finally:
                 if done in _LOOKS:
-                    yield written(f"outlook after {done}", inquiry.outlook())
+                    looked.append(written(f"outlook after {done}", inquiry.outlook()))
                 if is_over or done == stop:
                     wanted.append(f"over at {index}")
-                    break
+            if done == stop:
+                return
+
+    steps = inquiry.steps()
+    work = next(steps, None)
+    while work is not None and not (stop and done >= stop):
+        with ExitStack() as stack:
+            work = _sent(steps, [stack.enter_context(closing(taken(one))) for one in work])
+    yield from looked
     yield written("work", wanted)
     yield written("outlook", inquiry.outlook())
     verdict = run.verdict()
@@ -160,15 +173,20 @@ def _outcome(request: Any, made: Made | None, stop: int) -> Iterator[str]:
     inquiry.close()
 
 
+def _sent(steps: Steps, trials: list[Iterator[Trial]]) -> Any:
+    try:
+        return steps.send(trials)
+    except StopIteration:
+        return None
+
+
 def recorded(subject: Any, source: object = None, question: str = "rho", *, made: Made, **options: Any) -> Record:
     """Return the record of an audit of trials by hand."""
     request = request_of(subject, source, question, **options)
     inquiry = find_question(question).begin(request)
     run = Run(inquiry, RunOptions(), Silent())
     run.case = case_of_first(inquiry)
-    while work := inquiry.next():
-        for one in work:
-            any(inquiry.add(one.cell, made(one.cell, index)) for index in one.wanted)
+    told(inquiry, made)
     return run.record(request, inquiry.verdict())
 
 

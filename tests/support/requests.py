@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from time import monotonic
 from typing import Any
 
@@ -15,7 +16,7 @@ import auditor
 from auditor.case import Case
 from auditor.engine.engine import Looking, RunOptions
 from auditor.flow.fitness import EarlyPairs
-from auditor.flow.question import Inquiry, find_question
+from auditor.flow.question import Inquiry, Work, drive, find_question
 from auditor.flow.record import Record
 from auditor.flow.run import Silent, Watcher, carry_out
 from auditor.request import Request, make_options
@@ -115,13 +116,25 @@ def timeless(record: Any) -> Any:
 def worked_through(inquiry: Inquiry) -> Any:
     """The inquiry after all of its trials, run here with nothing around them: neither preflight nor record."""
     benches: dict[int, Bench] = {}
-    while work := inquiry.next():
-        for one in work:
-            if one.cell not in benches:
-                benches[one.cell] = make_bench(inquiry.cells[one.cell])
-                inquiry.opened(one.cell, benches[one.cell])
-            any(inquiry.add(one.cell, benches[one.cell].trial(index)) for index in one.wanted)
+
+    def run(cell: int, index: int) -> Trial:
+        if cell not in benches:
+            benches[cell] = make_bench(inquiry.cells[cell])
+            inquiry.opened(cell, benches[cell])
+        return benches[cell].trial(index)
+
+    return told(inquiry, run)
+
+
+def told(inquiry: Inquiry, made: Callable[[int, int], Trial]) -> Any:
+    """The inquiry after all of its trials, each made of its cell and index."""
+    drive(inquiry.steps(), lambda work: [served(one, made) for one in work])
     return inquiry
+
+
+def served(work: Work, made: Callable[[int, int], Trial]) -> Iterator[Trial]:
+    """The trials of one piece of work, each made when it is taken."""
+    return (made(work.cell, index) for index in work.wanted)
 
 
 DIFFERS = Difference("output", "0", "1")
@@ -132,12 +145,14 @@ def drawn(inquiry: Inquiry, rho: Callable[[int], float], rng: np.random.Generato
 
     Nothing is run."""
     done = 0
-    while work := inquiry.next():
-        for one in work:
-            for index in one.wanted:
-                if done >= most:
-                    return done
-                difference = DIFFERS if rng.random() < rho(one.cell) else None
-                assert not inquiry.add(one.cell, Trial(index, difference, None, 0.0))
-                done += 1
+
+    def made(cell: int, index: int) -> Trial:
+        nonlocal done
+        if done >= most:
+            raise KeyboardInterrupt
+        done += 1
+        return Trial(index, DIFFERS if rng.random() < rho(cell) else None, None, 0.0)
+
+    with suppress(KeyboardInterrupt):
+        told(inquiry, made)
     return done

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from auditor.errors import AuditorError, SubjectError, UsageError
 from auditor.flow.plan import Plan
-from auditor.flow.question import Answer, Mismatch, Outlook, Work, with_example
+from auditor.flow.question import Answer, Mismatch, Outlook, Steps, Work, with_example
 from auditor.flow.record import EXAMPLES, Finding, Measure
 from auditor.flow.verdict import Verdict
 from auditor.flow.wobbles import pairs_by_element, wobbles
@@ -71,7 +71,6 @@ class Comparing(CountsCells):
     plan: Plan
     margin: float
     counted: list[Counted] = field(init=False)
-    waiting: dict[int, Trial] = field(default_factory=dict)  # of the old version, by pair
     counts: VersionCounts = field(default_factory=VersionCounts)
     changed: Halves = field(default_factory=Halves)  # runs in which the versions differ: none, one or both of a pair
     first_changed: int | None = None
@@ -104,30 +103,30 @@ class Comparing(CountsCells):
         bench = self.counted[NEW].bench
         return bench.view.numbers if bench else None
 
-    def next(self) -> Sequence[Work]:
-        done = self.counts.pairs
-        if self.is_over or done >= self.plan.budget:
-            return ()
-        wanted = range(done, min(self.plan.budget, done + max(_FIRST, done // 4)))
-        return Work(OLD, wanted), Work(NEW, wanted)
+    def steps(self) -> Steps:
+        """Run both versions on the same pairs, block by block, until no more are needed or the budget is spent."""
+        while not self.is_over and (done := self.counts.pairs) < self.plan.budget:
+            wanted = range(done, min(self.plan.budget, done + max(_FIRST, done // 4)))
+            old, new = yield [Work(OLD, wanted), Work(NEW, wanted)]
+            before = [*old]
+            for now, was in zip(new, before, strict=False):
+                self.add(was, now)
+                if self.is_over:
+                    break
 
-    def add(self, cell: int, trial: Trial) -> bool:
-        """Count a pair once both versions have run it. What has been shown stays so, and excludes its opposite."""
-        if cell == OLD:
-            self.waiting[trial.index] = trial
-            return False
-        old = self.waiting.pop(trial.index)
-        for place, one in ((OLD, old), (NEW, trial)):
-            self.counted[place].add(one)
+    def add(self, old: Trial, new: Trial) -> None:
+        """Count a pair that both versions have run. What has been shown stays so, and excludes its opposite."""
+        for cell, one in ((OLD, old), (NEW, new)):
+            self.counted[cell].add(one)
             if (elements := one.payload["elements"]) is not None:
-                self.elements[place].append(elements)
+                self.elements[cell].append(elements)
         self.old_versions = old.payload.get("versions") or self.old_versions
-        with_example(self.examples, NEW, trial, EXAMPLES)
-        self.counts = self.counts.plus(old=old.difference is not None, new=trial.difference is not None)
-        differ = sum(a != b for a, b in zip(old.payload["prints"], trial.payload["prints"], strict=True))
+        with_example(self.examples, NEW, new, EXAMPLES)
+        self.counts = self.counts.plus(old=old.difference is not None, new=new.difference is not None)
+        differ = sum(a != b for a, b in zip(old.payload["prints"], new.payload["prints"], strict=True))
         self.changed = self.changed.plus(differ)
         if differ and self.first_changed is None:
-            self.first_changed = trial.index
+            self.first_changed = new.index
         was, now = self.shown, shown_by_pairs(self.counts, self.plan.alpha, self.margin, self.plan.budget)
         self.shown = ShownChange(
             better=was.better or (now.better and not was.worse),  # nor "beyond", which is shown with it
@@ -137,7 +136,6 @@ class Comparing(CountsCells):
         )
         if self.settled is None and (self.shown.within or self.shown.beyond):
             self.settled = self.counts.pairs
-        return self.is_over
 
     @property
     def is_over(self) -> bool:

@@ -14,12 +14,12 @@ import msgspec
 from msgspec.structs import replace
 
 from auditor.errors import UsageError
+from auditor.flow.one_pair import show_pair
 from auditor.flow.parts import Listing, Part, Words
 from auditor.flow.wobbles import WATCHED
 from auditor.host.server import entrust
 from auditor.questions.cells import load_asked
 from auditor.questions.compare.worktree import Worktree, check_out
-from auditor.questions.one_pair import show_pair
 from auditor.request import Request
 from auditor.subjects.subject import param_text
 from auditor.trials.cell import Cell, given_probe, make_cell

@@ -6,13 +6,14 @@ Every cell keeps an anytime-valid band, so pairs may go wherever the counts so f
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import starmap
 from typing import Annotated, Any, ClassVar
 
 from auditor.errors import AuditorError, UsageError, check_count
 from auditor.flow.plan import Plan, check_confidence, error_probability
-from auditor.flow.question import Answer, Outlook, Question, Work
+from auditor.flow.question import Answer, Outlook, Question, Steps, Work
 from auditor.flow.record import Finding, Measure, Record, RhoInterval
 from auditor.flow.run import failure_finding
 from auditor.flow.verdict import Verdict
@@ -20,11 +21,9 @@ from auditor.questions.cells import METHODS
 from auditor.questions.counted import Counted, CountsCells, with_own_seed
 from auditor.questions.curve.answer import CurveAnswer, Fitted, WorstValue, answer_of, curve_parts, value_text
 from auditor.questions.curve.axis import Axis, make_axis, make_points
-from auditor.questions.one_pair import show_pair
 from auditor.request import SCORE, SURE, Options, Request, option
 from auditor.statistics import exponent
 from auditor.statistics.outward import at_least, at_most
-from auditor.trials.trial import Trial
 
 PAIRS_A_POINT = 1000
 _CONFIRMING = 4  # 1/4 of a search's pairs confirm what it found
@@ -84,11 +83,11 @@ class CurveInquiry(CountsCells):
         least, most = (end(one.cell.size for one in self.points) for end in (min, max))
         return f" with {least:,} rows; more rows, up to {most:,}, take longer" if least < most else ""
 
-    def steps(self) -> Iterator[Sequence[Work]]:
+    def steps(self) -> Steps:
         """Give each value some pairs at first, then a block to whichever tells most; at last confirm the worst."""
         reserved = self.plan.budget // _CONFIRMING if self.worst else 0
         handed = dict.fromkeys(self._running(), _FIRST)  # pairs handed out, by value
-        yield [Work(place, range(_FIRST)) for place in handed]
+        yield from self._run(dict.fromkeys(handed, range(_FIRST)))
         while running := self._running():
             # A value that did not get as far as its first pair has spent none.
             spent = (n for place, n in handed.items() if not self.points[place].error or self.points[place].bench)
@@ -99,7 +98,7 @@ class CurveInquiry(CountsCells):
             done = self.points[place].tally.pairs
             block = min(left, max(_FIRST, done // _SHARE))
             handed[place] += block
-            yield [Work(place, range(done, done + block))]
+            yield from self._run({place: range(done, done + block)})
         if self.worst and running:
             # The value with the largest lower limit, under a seed that no cell had: these counts owe nothing to having
             # been picked.
@@ -107,7 +106,14 @@ class CurveInquiry(CountsCells):
             cell, number = self.points[self.place].cell, len(self.points)
             again = with_own_seed(cell, number, self.seed, f"{cell.name}, confirmed")
             self.counted.append(Counted(again, self.each))
-            yield [Work(number, range(reserved))]
+            yield from self._run({number: range(reserved)})
+
+    def _run(self, wanted: Mapping[int, range]) -> Steps:
+        """Run these pairs of each cell, and count them."""
+        for cell, trials in zip(wanted, (yield [*starmap(Work, wanted.items())]), strict=True):
+            for trial in trials:
+                self.last = cell
+                self.counted[cell].add(trial)
 
     def _running(self) -> list[int]:
         return [place for place, one in enumerate(self.points) if one.error is None]
@@ -122,11 +128,6 @@ class CurveInquiry(CountsCells):
             return high - low
         floor = len(self.axis.values) / self.plan.budget
         return math.log(max(high, floor)) - math.log(max(low, floor))
-
-    def add(self, cell: int, trial: Trial) -> bool:
-        self.last = cell
-        self.counted[cell].add(trial)
-        return False
 
     def failed(self, cell: int, error: AuditorError) -> None:
         """End this point, and no other, with what a subject raises."""
@@ -252,7 +253,6 @@ class Curve(Question):
     Options: ClassVar[type[CurveOptions]] = CurveOptions
     instead: ClassVar[Mapping[str, str]] = {"rho": "vary", "fixed": "pairs"}
     cell_word: ClassVar[str] = "value"
-    again = staticmethod(show_pair)
 
     def begin(self, request: Request) -> CurveInquiry:
         options: CurveOptions = request.options

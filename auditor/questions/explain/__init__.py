@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, ClassVar
 
 from auditor.errors import BadValue, UsageError, check_count
+from auditor.flow.one_pair import show_pair
 from auditor.flow.parts import Bar, Listing, Part, Words
 from auditor.flow.plan import DEFAULT_TARGET, MAX_PAIRS, PAIRS_TIMES_TARGET, Plan, check_confidence, check_target
 from auditor.flow.question import Question
@@ -16,7 +17,6 @@ from auditor.questions.explain.answer import answer_of
 from auditor.questions.explain.inquiry import TIMES, ExplainInquiry
 from auditor.questions.explain.units import AsItIs, look
 from auditor.questions.explain.words import bars_of, explain_parts
-from auditor.questions.one_pair import show_pair
 from auditor.questions.pairs import PairsOptions
 from auditor.request import SURE, Request, option
 from auditor.statistics.outward import exact

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from auditor.errors import AuditorError
 from auditor.flow.plan import Plan
-from auditor.flow.question import Answer, InquiryBase, Mismatch, Outlook, Work, with_example
+from auditor.flow.question import Answer, Inquiry, Mismatch, Outlook, Steps, Work, with_example
 from auditor.flow.record import EXAMPLES
 from auditor.flow.verdict import Verdict
 from auditor.questions.counted import Counted
@@ -54,7 +54,7 @@ _RESERVE = _REPLACED + 1  # trials that are left for the details at the end
 
 
 @dataclass(slots=True)
-class ExplainInquiry(InquiryBase):
+class ExplainInquiry(Inquiry):
     """All experiments on one configuration. `cell` is that of the pairs as they are."""
 
     cell: Cell
@@ -68,7 +68,6 @@ class ExplainInquiry(InquiryBase):
     counted: list[Counted] = field(init=False)
     gate: Gate = field(init=False)
     strict: Gate | None = None  # shows that rho is above the target, at the share of one experiment
-    has_begun: bool = False  # True once it is known which experiments fit
     looked: list[dict[str, Any]] = field(default_factory=list)
     differs: list[bool] = field(default_factory=list)  # by pair, as it is
     samples_apart: list[int] = field(default_factory=list)  # samples with another output in another process
@@ -163,23 +162,28 @@ class ExplainInquiry(InquiryBase):
 
     # What is to be run.
 
-    def next(self) -> Sequence[Work]:
-        """Return what the first step wants that wants anything."""
-        if len(self.looked) < LOOKS:
-            return [Work(LOOK, range(len(self.looked), LOOKS))]
-        if not self.has_begun:
-            self._choose_experiments()
-        if not self.pairs:
-            hidden = self.of("hidden-state")
-            return [Work(PLAIN, range(_FIRST)), *self._twice(hidden, hidden.experiment.samples)]
+    def steps(self) -> Steps:
+        """Look at some pairs, choose the experiments that fit, run some pairs as they are, and then what is wanted."""
+        yield from self._run([Work(LOOK, range(LOOKS))])
+        self.choose_experiments()
+        hidden = self.of("hidden-state")
+        yield from self._run([Work(PLAIN, range(_FIRST)), *self._twice(hidden, hidden.experiment.samples)])
+        while work := self.wanted():
+            yield from self._run(work)
+
+    def _run(self, work: Sequence[Work]) -> Steps:
+        for one, trials in zip(work, (yield work), strict=True):
+            any(self.add(one.cell, trial) for trial in trials)
+
+    def wanted(self) -> Sequence[Work]:
+        """Return what the first of these wants that wants anything."""
         steps = [self._in_other_processes, self._without_faults, self._catch_up, self._more_pairs, self._unexplained]
         if self.pairs >= _RARE:  # before many more pairs are run in vain
             steps[3:] = reversed(steps[3:])
         return next((work for step in [*steps, self._details] if (work := step())), [])
 
-    def _choose_experiments(self) -> None:
+    def choose_experiments(self) -> None:
         """Decide which experiments fit and how wide the grid is, from pairs that count for nothing else."""
-        self.has_begun = True
         bench = self.counted[LOOK].bench
         assert bench is not None
         for one in self.experiments:
@@ -360,6 +364,7 @@ class ExplainInquiry(InquiryBase):
     # What came out.
 
     def add(self, cell: int, trial: Trial) -> bool:
+        """Count a trial. True if no more of its work is wanted."""
         payload = trial.payload or {}
         self.total, self.runs = self.total + 1, self.runs + payload.get("runs", 2)
         self.counted[cell].add(trial)

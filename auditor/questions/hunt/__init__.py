@@ -17,7 +17,6 @@ from auditor.questions.hunt.answer import answer_of, hunt_parts
 from auditor.questions.hunt.family import make_family
 from auditor.questions.hunt.inquiry import SIMPLER, TRIES, Hunt
 from auditor.questions.hunt.search import Search
-from auditor.questions.one_pair import show_pair
 from auditor.questions.pairs import target_of
 from auditor.request import NO_INTEGRATE, RHO, SURE, Options, Request, option
 from auditor.statistics.outward import exact
@@ -75,7 +74,6 @@ class HuntQuestion(Question):
     Options: ClassVar[type[HuntOptions]] = HuntOptions
     instead: ClassVar[Mapping[str, str]] = {"fixed": "pairs"}
     cell_word: ClassVar[str] = "candidate"
-    again = staticmethod(show_pair)
 
     def begin(self, request: Request) -> Hunt:
         options: HuntOptions = request.options

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from auditor.errors import AuditorError
 from auditor.flow.plan import Plan
-from auditor.flow.question import Answer, Mismatch, Outlook, Work, with_example
+from auditor.flow.question import Answer, Mismatch, Outlook, Steps, Work, with_example
 from auditor.flow.record import EXAMPLES, CellRow, Finding, Measure, RhoInterval
 from auditor.flow.verdict import Bound, Verdict
 from auditor.questions.cells import METHODS
@@ -103,7 +103,6 @@ class Confirmation(msgspec.Struct):
     goal: float
     alpha: float  # of the whole hunt
     outcome: str = "inconclusive"
-    runs_all: bool = False  # for the sake of its interval, whatever is decided
 
     @property
     def share(self) -> float:
@@ -114,7 +113,7 @@ class Confirmation(msgspec.Struct):
         return self.evidence.limits(self.share)
 
     def add(self, trial: Trial) -> bool:
-        """Count a pair; True once no more are needed. What was decided stays so."""
+        """Count a pair; True once it is decided. What was decided stays so."""
         self.evidence.add_pair(trial)
         if self.outcome == "inconclusive":
             above, below = self.evidence.log_evidence(self.goal)
@@ -122,7 +121,7 @@ class Confirmation(msgspec.Struct):
                 self.outcome = "fail"
             elif below >= _FUTILE:
                 self.outcome = "pass"
-        return self.outcome != "inconclusive" and not self.runs_all
+        return self.outcome != "inconclusive"
 
 
 @dataclass(slots=True)
@@ -173,11 +172,11 @@ class Hunt(CountsCells):
     def candidates(self) -> list[Evidence]:
         return self.counted[: len(self.values)]
 
-    def steps(self) -> Iterator[Sequence[Work]]:
+    def steps(self) -> Steps:
         """Search, sharpen bounds with what is left over, confirm what looks worst, and make what fails simpler."""
         for who, pairs in self._rounds:
             self._open_candidates()
-            yield self._on_fresh_pairs(who, pairs)
+            yield from self._on_fresh_pairs(who, pairs)
         yield from self._bounded()
         for place in self.search.best(TRIES):
             if self.tries and self.search.tried[place].rate <= self.goal:
@@ -192,11 +191,13 @@ class Hunt(CountsCells):
             yield from self._run(self.tries[0], runs_all=True)
         self.over = True
 
-    def _on_fresh_pairs(self, who: Sequence[int], pairs: int) -> list[Work]:
-        """Return so many pairs of each candidate, the same for all of them, that no earlier round had."""
+    def _on_fresh_pairs(self, who: Sequence[int], pairs: int) -> Steps:
+        """Run so many pairs of each candidate, the same for all of them, that no earlier round had."""
         wanted = range(self.used, self.used + pairs)
         self.used = wanted.stop
-        return [Work(one, wanted) for one in who]
+        for place, trials in zip(who, (yield [Work(one, wanted) for one in who]), strict=True):
+            for trial in trials:
+                self.search.tried[place].add(self.counted[place].add_pair(trial))
 
     def _open_candidates(self) -> None:
         """Open a cell for each candidate that the search has proposed since."""
@@ -228,7 +229,7 @@ class Hunt(CountsCells):
         self.counted.append(Evidence(cell, self.plan.confidence, mean=mean))
         return self.counted[-1]
 
-    def _bounded(self) -> Iterator[Sequence[Work]]:
+    def _bounded(self) -> Steps:
         """Give the pairs that the search has left to candidates that may still be above the goal, to those first that
         lack most to show that they are not; then to those that may be above half of the goal, and so on."""
         left, each, level = self.search.budget - self.search.spent, self.search.few, self.goal
@@ -239,7 +240,7 @@ class Hunt(CountsCells):
                 level /= 2
                 continue
             chosen = sorted(still, key=lambda one: -lacking[one])[: left // each]
-            yield self._on_fresh_pairs(sorted(chosen), each)
+            yield from self._on_fresh_pairs(sorted(chosen), each)
             left -= each * len(chosen)
 
     def _lacks(self, one: int, level: float) -> float:
@@ -248,7 +249,7 @@ class Hunt(CountsCells):
         share = share_of(self.plan.alpha, self.search.tried[one].batch)
         return -math.log(share) - self.counted[one].log_evidence(level)[1]
 
-    def _confirm(self, values: Values, goal: float) -> Iterator[Sequence[Work]]:
+    def _confirm(self, values: Values, goal: float) -> Steps:
         """Try these values on fresh randomness until it is decided whether their rho is above the goal."""
         number = len(self.tries) + 1
         name = f"{name_of(values)}, confirmation {number}"
@@ -256,12 +257,17 @@ class Hunt(CountsCells):
         self.tries.append(Confirmation(number, values, self._open(cell), goal, self.plan.alpha))
         yield from self._run(self.tries[-1])
 
-    def _run(self, one: Confirmation, *, runs_all: bool = False) -> Iterator[Sequence[Work]]:
-        one.runs_all, done = runs_all, one.evidence.counts[0]
+    def _run(self, one: Confirmation, *, runs_all: bool = False) -> Steps:
+        """Run pairs until it is decided, or all of them for the sake of its interval."""
+        cell, done = len(self.values) + one.number - 1, one.evidence.counts[0]
         if done < self.confirming and one.evidence.error is None:
-            yield [Work(len(self.values) + one.number - 1, range(done, self.confirming))]
+            [trials] = yield [Work(cell, range(done, self.confirming))]
+            for trial in trials:
+                with_example(self.examples, cell, trial, EXAMPLES)
+                if one.add(trial) and not runs_all:
+                    break
 
-    def _simplified(self, found: Confirmation) -> Iterator[Sequence[Work]]:
+    def _simplified(self, found: Confirmation) -> Steps:
         """Put a simpler source in place of the one that was found, as long as it is at least half as far above."""
         goal = (self.goal + max(self.goal, found.band[0])) / 2
         last, simpler = len(self.tries) + SIMPLER, self.family.simpler(found.values)
@@ -273,13 +279,6 @@ class Hunt(CountsCells):
                 found = self.found = self.tries[-1]
                 simpler = self.family.simpler(found.values)
         yield from self._run(found, runs_all=True)
-
-    def add(self, cell: int, trial: Trial) -> bool:
-        if cell >= len(self.values):
-            with_example(self.examples, cell, trial, EXAMPLES)
-            return self.tries[cell - len(self.values)].add(trial)
-        self.search.tried[cell].add(self.counted[cell].add_pair(trial))
-        return False
 
     def failed(self, cell: int, error: AuditorError) -> None:
         """Go on without a candidate that faults, unless the subject is fit for no audit at all."""

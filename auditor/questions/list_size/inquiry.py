@@ -52,7 +52,7 @@ class Runs(PairsInquiry):
     def settings(self) -> dict[str, int]:
         return {"list_size": self.length}
 
-    def add(self, cell: int, trial: Trial) -> bool:
+    def add(self, trial: Trial) -> bool:
         name = trial.payload["output"]
         off = self.misses.add(name)
         self.shown.setdefault(name, (trial.payload["shown"], trial.index))

@@ -20,7 +20,7 @@ from auditor.flow.plan import MAX_PAIRS, PAIRS_TIMES_TARGET, Plan, check_share, 
 from auditor.flow.question import Answer, Outlook, with_example
 from auditor.flow.record import EXAMPLES, CellRow, Measure, RhoInterval
 from auditor.flow.verdict import Verdict
-from auditor.questions.cells import CellQuestion, OneCell, cell_row
+from auditor.questions.cells import ONLY, CellQuestion, OneCell, cell_row
 from auditor.questions.nu.answer import Frequency, NuAnswer, NuAtEta, WorstString, profile_parts
 from auditor.questions.nu.gate import GroupGate, Inaccurate, nu_interval
 from auditor.questions.nu.strings import Group, StringUnit, outside_of, show_string
@@ -202,7 +202,7 @@ class Strings(OneCell):
                 "drop it"
             )
 
-    def add(self, cell: int, trial: Trial) -> bool:
+    def add(self, trial: Trial) -> bool:
         outside = outside_of(trial.payload[0])
         self.groups = self.groups.add(outside)
         if self.worst is None or outside > self.worst[1].outside:
@@ -210,7 +210,7 @@ class Strings(OneCell):
         if trial.accurate is False:
             self.wrong = Inaccurate(self.wrong.strings + 1, self.wrong.agreed + (not outside))
         self.tally = self.tally.plus(differs=trial.difference is not None, accurate=trial.accurate)
-        with_example(self.examples, cell, trial, EXAMPLES)
+        with_example(self.examples, ONLY, trial, EXAMPLES)
         if self.plan.design == "anytime":
             self.decided = self.outcome() != "inconclusive"
         return self.decided

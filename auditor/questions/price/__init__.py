@@ -26,12 +26,11 @@ from auditor.flow.plan import (
     error_probability,
     least_budget,
 )
-from auditor.flow.question import Answer, Outlook, Question, Work
+from auditor.flow.question import Answer, Outlook, Question, Steps, Work
 from auditor.flow.record import CellRow, Finding, Measure, Record
 from auditor.flow.verdict import Verdict
 from auditor.questions.cells import load_asked, with_settings
 from auditor.questions.counted import Counted, CountsCells, with_own_seed
-from auditor.questions.one_pair import show_pair
 from auditor.questions.price.answer import CLAIMED, PriceAnswer, PricedClaim, not_found, price_parts, size_text
 from auditor.request import RHO, SCORE, SURE, Options, Request, option
 from auditor.sources.datasets import Dataset
@@ -177,7 +176,7 @@ class PriceInquiry(CountsCells):
             self.limits = {"reproducible": self.limits["reproducible"]}
             self.plan, self.claims = make_claims(self.limits, self.pairs, self.plan.confidence)
 
-    def steps(self) -> Iterator[Sequence[Work]]:
+    def steps(self) -> Steps:
         """Ask each claim about the sizes that its bracket proposes, until it is found or its pairs are spent."""
         for claim in self.claims:
             self.begun.append(claim)
@@ -187,7 +186,7 @@ class PriceInquiry(CountsCells):
                 while True:
                     size = sizes.send((yield from self._ask(claim, size)))
 
-    def _ask(self, claim: Claim, size: int) -> Generator[Sequence[Work], None, bool | None]:
+    def _ask(self, claim: Claim, size: int) -> Generator[Sequence[Work], Sequence[Iterator[Trial]], bool | None]:
         """Run pairs at a size until its gate decides, or it has had its part of them."""
         if (claim.left <= 0 or (self.most is not None and size > self.most)) and size not in self.places:
             raise _Spent
@@ -205,13 +204,11 @@ class PriceInquiry(CountsCells):
             more = claim.more(done)
             if more <= 0:
                 return None
-            yield [Work(place, range(done, done + more))]
+            [trials] = yield [Work(place, range(done, done + more))]
+            for trial in trials:
+                one.add(trial)
             claim.left -= one.tally.pairs - done
         return unanswered if one.error else passes
-
-    def add(self, cell: int, trial: Trial) -> bool:
-        self.counted[cell].add(trial)
-        return False
 
     def failed(self, cell: int, error: AuditorError) -> None:
         """Count a size at which the subject does not run as too small.
@@ -330,7 +327,6 @@ class Price(Question):
     name: ClassVar[str] = "price"
     Options: ClassVar[type[PriceOptions]] = PriceOptions
     instead: ClassVar[Mapping[str, str]] = {"fixed": "pairs"}
-    again = staticmethod(show_pair)
 
     def begin(self, request: Request) -> PriceInquiry:
         options: PriceOptions = request.options

@@ -13,12 +13,12 @@ from typing import Annotated, Any, ClassVar
 from msgspec.structs import replace
 
 from auditor.errors import BadValue, UsageError, suggestion
+from auditor.flow.one_pair import show_pair
 from auditor.flow.parts import Part
 from auditor.flow.plan import GATES, check_confidence, check_target
 from auditor.flow.question import Question
 from auditor.questions.cells import load_asked
 from auditor.questions.loss import load_loss
-from auditor.questions.one_pair import show_pair
 from auditor.questions.pairs import target_of
 from auditor.questions.repair.answer import DECIDED, repair_parts, title_of
 from auditor.questions.repair.inquiry import RepairInquiry

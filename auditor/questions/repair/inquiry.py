@@ -20,7 +20,7 @@ alpha at most, and any other by the frontier, which has the other three quarters
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,7 +29,7 @@ from msgspec.structs import replace
 
 from auditor.errors import AuditorError, BadValue, UsageError
 from auditor.flow.plan import Plan
-from auditor.flow.question import Answer, InquiryBase, Outlook, Work, registered_questions
+from auditor.flow.question import Answer, Inquiry, Outlook, Steps, Work, registered_questions
 from auditor.flow.record import Finding
 from auditor.flow.verdict import Verdict
 from auditor.questions.cells import ONLY
@@ -47,7 +47,7 @@ from auditor.subjects.subject import Subject, load_subject
 from auditor.subjects.views import OUTPUT
 from auditor.trials.cell import Cell
 from auditor.trials.integrated import FINISHES as INTEGRATED
-from auditor.trials.trial import Bench, Trial
+from auditor.trials.trial import Bench
 
 LOOKED = 32  # pairs that fix the settings
 TRIES = 3  # settings that may be audited, one after the other
@@ -63,7 +63,7 @@ class Try(msgspec.Struct, frozen=True):
 
 
 @dataclass(slots=True)
-class RepairInquiry(InquiryBase):
+class RepairInquiry(Inquiry):
     """The steps of the module, one cell for each."""
 
     request: Request
@@ -86,8 +86,6 @@ class RepairInquiry(InquiryBase):
     useless: str | None = None  # why settings that fit are not offered
     errors: dict[int, AuditorError] = field(default_factory=dict)
     finished: bool = False
-    _on_frontier: list[MeasuredSetting] = field(default_factory=list)  # those that are being measured
-    _work: Iterator[Work] | None = None
 
     def __post_init__(self) -> None:
         options = self.request.options
@@ -106,21 +104,24 @@ class RepairInquiry(InquiryBase):
 
     # The steps.
 
-    def next(self) -> Sequence[Work]:
-        self._work = self._work or self.steps()
-        work = next(self._work, None)
-        return () if work is None else (work,)
-
-    def steps(self) -> Iterator[Work]:
-        yield from self._run_audit(0)
+    def steps(self) -> Steps:
+        yield from self.audits[0].steps()
         if self.before is not None and self.before.outcome() != "pass":
-            yield Work(self._open("looked at", look), range(LOOKED))
+            yield from self._look_at_pairs()
             if not self.only and any("out of step" in one for one in self.looks) and self._takes(SITES):
                 yield from self.measure_settings([SITES])
             if not self._has_passed and (settings := self.offered()):
                 yield from self.measure_settings(settings)
             yield from self._confirm_first([one for one in self.not_ruled_out() if not one.is_silent and not one.error])
         self.finished = True
+
+    def _look_at_pairs(self) -> Steps:
+        """Look at some pairs of outputs, which say what fits."""
+        number = self._open("looked at", look)
+        [trials] = yield [Work(number, range(LOOKED))]
+        for trial in trials:
+            self.counted[number].add(trial)
+            self.looks.append(trial.payload)
 
     def offered(self) -> list[Setting]:
         """Return the settings of the first family that fits every output that was looked at. If there are none,
@@ -173,38 +174,40 @@ class RepairInquiry(InquiryBase):
             return False
         return True
 
-    def measure_settings(self, settings: Sequence[Setting]) -> Iterator[Work]:
+    def measure_settings(self, settings: Sequence[Setting]) -> Steps:
         """Measure settings of one wrapper on the same pairs, and audit those that should pass, cheapest first."""
         wrapper = settings[0].wrapper
-        self._on_frontier = [MeasuredSetting(setting) for setting in settings]
-        self.measured += self._on_frontier
+        on_frontier = [MeasuredSetting(setting) for setting in settings]
+        self.measured += on_frontier
         wrapped = tuple(setting.wrap(self._learner) for setting in settings)
         has_own_points = self.cell.probe is not None
         unit = FrontierUnit(
             self.cell.subject, tuple(settings), wrapped, self.measure, self.loss, has_own_points=has_own_points
         )
         pairs = next((family.pairs for family in FAMILIES if family.wrapper == wrapper), LOOKED)
-        yield Work(self._open("frontier", unit), range(pairs))
-        yield from self._confirm_first(candidates(self._on_frontier, self.target, self._margin(wrapper)))
+        number = self._open("frontier", unit)
+        [trials] = yield [Work(number, range(pairs))]
+        for trial in trials:
+            self.counted[number].add(trial)
+            pair = msgspec.convert(trial.payload, Pair)
+            for measured, tried in zip(on_frontier, pair.tried, strict=True):
+                measured.add(tried, pair.loss)
+        yield from self._confirm_first(candidates(on_frontier, self.target, self._margin(wrapper)))
 
-    def _confirm_first(self, settings: Sequence[MeasuredSetting]) -> Iterator[Work]:
+    def _confirm_first(self, settings: Sequence[MeasuredSetting]) -> Steps:
         """Audit one setting after the other on fresh pairs, until one passes or `TRIES` are spent."""
         for measured in settings:
             known = any(one.measured is measured for one in self.tries)
             if not known and not self._has_passed and len(self.tries) < TRIES:
                 yield from self.confirm(measured)
 
-    def confirm(self, measured: MeasuredSetting) -> Iterator[Work]:
+    def confirm(self, measured: MeasuredSetting) -> Steps:
         number, share = len(self.cells), self.plan.alpha * 2.0 ** -(len(self.tries) + 2)
         audit = self._audit(self._wrapped(measured.setting, number), share)
         self.cells.append(audit.cell)
         self.audits[number] = audit
         self.tries.append(Try(measured, measured.setting, audit))
-        yield from self._run_audit(number)
-
-    def _run_audit(self, number: int) -> Iterator[Work]:
-        while number not in self.errors and (work := self.audits[number].next()):
-            yield replace(work[0], cell=number)
+        yield from audit.steps(number)
 
     def _audit(self, cell: Cell, alpha: float) -> PairsInquiry:
         """Return an audit of one cell with this error probability. Accuracy is recorded, and decides nothing."""
@@ -252,18 +255,6 @@ class RepairInquiry(InquiryBase):
             self.audits[cell].opened(ONLY, bench)
         else:
             self.counted[cell].bench = bench
-
-    def add(self, cell: int, trial: Trial) -> bool:
-        if cell in self.audits:
-            return self.audits[cell].add(ONLY, trial)
-        self.counted[cell].add(trial)
-        if self.cells[cell].unit is look:
-            self.looks.append(trial.payload)
-        else:
-            pair = msgspec.convert(trial.payload, Pair)
-            for measured, tried in zip(self._on_frontier, pair.tried, strict=True):
-                measured.add(tried, pair.loss)
-        return False
 
     def failed(self, cell: int, error: AuditorError) -> None:
         """A wrapped learner that does not run is not confirmed; in all other cells a failed run ends the audit."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
@@ -19,12 +19,12 @@ from msgspec.structs import asdict, replace
 from auditor.errors import BadValue, UsageError, check_count
 from auditor.flow.parts import Facts, Listing, Part, Words
 from auditor.flow.plan import DEFAULT_TARGET, Plan, check_confidence, check_target
-from auditor.flow.question import Answer, Outlook, Question, Work
+from auditor.flow.question import Answer, Outlook, Question, Steps
 from auditor.flow.record import CellRow, Measure, Record
 from auditor.flow.verdict import Verdict
 from auditor.host.boundary import in_host
 from auditor.lookup import find_object, importable_name
-from auditor.questions.cells import OneCell, cell_row, load_asked
+from auditor.questions.cells import ONLY, OneCell, cell_row, load_asked
 from auditor.questions.reuse.transcripts import (
     LEAST_TRIALS,
     QUERY,
@@ -103,14 +103,14 @@ class ReuseInquiry(OneCell):
     def is_whole(self) -> bool:
         return self.tally.pairs >= self.plan.budget
 
-    def next(self) -> Sequence[Work]:
+    def steps(self, cell: int = ONLY) -> Steps:
+        yield from OneCell.steps(self, cell)
         asked = max((len(transcript.answers) for pair in self.found for transcript in pair), default=0)
         if self.is_whole and asked < 2:
             words = f"{self.unit.name} asks {asked} queries at most, and reuse begins with the second"
             raise UsageError(f"{words}: give another analyst")
-        return OneCell.next(self)
 
-    def add(self, cell: int, trial: Trial) -> bool:
+    def add(self, trial: Trial) -> bool:
         fresh, reused = msgspec.convert(trial.payload, tuple[Transcript, Transcript])
         self.found.append((fresh, reused))
         differs = fresh.name != reused.name
