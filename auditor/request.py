@@ -35,16 +35,17 @@ def option(
     group: str | None = WHAT,
     *,
     basic: bool = True,
+    several: bool = False,
     python: str | None = None,
 ) -> msgspec.Meta:
     """Return what a person reads about an option: its help, the name of its value, and the heading it stands below.
 
     `--help` shows the basic ones, those that most people need, and `--help-all` shows all. The help is a sentence that
-    names the default, unless the option is a flag or the field itself has the default, which is then added. `python` is
-    the help of the keyword in Python, where it differs. After a change of any of these, `python docs/make_keywords.py`
-    brings the types and docstrings of Python up to date.
+    names the default, unless the option is a flag or the field itself has the default, which is then added. `several`
+    lets it be typed more than once. `python` is the help of the keyword in Python, where it differs. After a change of
+    any of these, `python docs/make_keywords.py` brings the types and docstrings of Python up to date.
     """
-    extra = {"metavar": metavar, "group": group, "basic": basic, "python": python or words}
+    extra = {"metavar": metavar, "group": group, "basic": basic, "several": several, "python": python or words}
     return msgspec.Meta(description=words, extra=extra)
 
 
@@ -95,6 +96,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         option(
             "Set a parameter of the subject (default: the subject's own value). May be given several times.",
             "K=V",
+            several=True,
             python='Parameters of the subject, by name, e.g. {"tau": 0.1} (default: the subject\'s own values).',
         ),
     ] = {}
@@ -331,6 +333,7 @@ class Listed(msgspec.Struct, frozen=True):
     group: str | None
     basic: bool = True  # --help shows it
     python: str = ""  # its words for Python
+    several: bool = False  # the command line takes it more than once
 
     @property
     def flag(self) -> str:
@@ -376,7 +379,8 @@ def _listed(one: msgspec.structs.FieldInfo) -> Listed:
         if text and "(default: " not in text and not isinstance(default, (bool, dict, type(None))):
             words[place] = f"{text.removesuffix('.')} (default: {default})."
     basic = bool(extra.get("basic", True))
-    return Listed(one.name, shown, default, words[0], extra.get("metavar"), extra.get("group"), basic, words[1])
+    several, names = bool(extra.get("several", False)), (extra.get("metavar"), extra.get("group"))
+    return Listed(one.name, shown, default, words[0], *names, basic, words[1], several)
 
 
 def check_known(given: Iterable[str], known: Collection[str], asked: str) -> None:

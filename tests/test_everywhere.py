@@ -55,6 +55,19 @@ QUESTIONS: dict[str, tuple[str, str, Any, dict[str, Any]]] = {
         f"{PREDICTED}:uniform",
         {"size": 40, "view": "predict", "measure": "churn", "probe": 20, "half_width": 0.15, "pairs": 40},
     ),
+    "choose": (
+        "choose",
+        f"{SUBJECTS}/chosen.py:rounded",
+        f"{SUBJECTS}/chosen.py:coins",
+        {
+            "size": 100,
+            "score": f"{SUBJECTS}/chosen.py:closeness",
+            "vary": "width=0.05,0.5,1.0",
+            "score_within": 0.2,
+            "margin": 0.3,
+            "on_error": "stop",  # so that trials are counted in this process
+        },
+    ),
     "price": ("price", f"{SUBJECTS}/priced.py:is_above", None, {"rho": 0.2, "pairs": 240}),
     "explain": ("explain", FIRST_BIT, "bernoulli(0.3)", {"size": 2, "rho": 0.3, "pairs": 16}),
     "compare": ("compare", FIRST_BIT, "bernoulli(0.3)", {"size": 20, "old": "algorithms.controls:constant"}),

@@ -10,6 +10,7 @@ import rich_click as click
 
 from auditor import __version__
 from auditor.cli.commands.check import check
+from auditor.cli.commands.choose import choose
 from auditor.cli.commands.compare import compare
 from auditor.cli.commands.gate import gate
 from auditor.cli.commands.history import history
@@ -34,7 +35,7 @@ click.rich_click.MAX_WIDTH = 100
 _PANELS = {
     "Audit: is it reproducible?": ("check", "estimate", "reuse", "theorems"),
     "Understand: why, where and how much?": ("explain", "curve", "hunt", "price"),
-    "Improve: what to change": ("repair", "compare"),
+    "Improve: what to change": ("repair", "compare", "choose"),
     "Gate: hold a project to it": ("gate", "plan"),
     "Look: what there is so far": ("list", "history", "page", "replay"),
 }
@@ -87,7 +88,7 @@ def cli() -> None:
 
 for heading, names in _PANELS.items():
     cli.add_panel(click.RichCommandPanel(heading, commands=[*names]))
-for command in (check, compare, gate, theorems, page, replay, history, plan, list_subjects):
+for command in (check, choose, compare, gate, theorems, page, replay, history, plan, list_subjects):
     cli.add_command(refuse_empty(command))
 
 

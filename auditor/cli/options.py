@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 WORDS = "auditor.words"  # where a context keeps the words of the command line
 _REPORT = "report_of_"  # what the parameter of an option for a report begins with
-_SEVERAL = ("params", "old_param", "range")  # options that can be repeated
 _BASICS = 16  # options that --help shows at most
 _ALL = "auditor.help_all"  # in the context's `meta`, where --help-all was asked for
 _NARROW = 64  # columns below which the text of an option stands below its name
@@ -85,8 +84,8 @@ def option_of(one: Listed, *, hidden: bool = False) -> click.Option:
     shown["default"] = None
     if one.kinds == (bool,):
         return OptionGivenOnce([one.flag, one.name], is_flag=True, **shown)
-    kind, many = _TYPES.get(one.kinds, click.STRING), one.name in _SEVERAL
-    return OptionGivenOnce([one.flag, one.name], type=kind, multiple=many, metavar=one.metavar, **shown)
+    kind = _TYPES.get(one.kinds, click.STRING)
+    return OptionGivenOnce([one.flag, one.name], type=kind, multiple=one.several, metavar=one.metavar, **shown)
 
 
 def source_option(*, many: bool, several: bool) -> click.Option:

@@ -146,6 +146,20 @@ def ask(question: str, subject: Learner, source: object = None, **keywords: Unpa
 
     `rho`, `churn`, `loss`, `nu`, `list_size`: what `audit` asks, with the same keywords.
 
+    `choose`: Which settings of the subject are both accurate and stable? Runs its code.
+
+    - `vary`: Parameters and their values, {"max_depth": [2, 4, 8], "n_estimators": [50, 200]}: all combinations are
+      candidates; or texts as on the command line, "max_depth=2,4,8" (default: none).
+    - `settings`: The candidates, a dict of parameters for each: [{"max_depth": 2}, ...], or a csv or JSON file
+      (default: none).
+    - `targets`: Further learners to choose from, each with the parameters of vary that it has (default: none).
+    - `score_within`: How far the score may be from the best one; half of it tells two scores apart (default: 0.05).
+    - `measure`: What is to be small: rho, the probability that two outputs differ, or churn, the share of predictions
+      that change (default: churn for predictions, else rho).
+    - `margin`: By how much another candidate may be more stable (default: 0.05).
+    - `pairs`: Maximum number of pairs of each candidate (default: 100 / the smaller tolerance).
+    - `score`: as in `audit`.
+
     `compare`: Is the new version of a learner less reproducible than the old one? Runs the code of both.
 
     - `old`: The old version, if it is another target or function (default: the subject itself).

@@ -104,7 +104,7 @@ def _kind(cell: Cell, bench: Bench) -> tuple[Any, ...]:
         return (cell.subject.fn, cell.kin)
     params = params_as_texts(cell.subject.params)
     if cell.input is not None:
-        params.pop(cell.varies or "", None)
+        params = {name: text for name, text in params.items() if name not in cell.varies}
     return (cell.subject.fn, bench.source.name, cell.size, *params.items())
 
 

@@ -61,12 +61,15 @@ class AuditKeywords(ReplayKeywords, total=False):
 class AskKeywords(AuditKeywords, total=False):
     """The keywords of `auditor.ask`, whatever the question."""
 
+    vary: Any
+    settings: Any
+    targets: Any
+    score_within: float
+    margin: float
     old: Any
     against: str | None
     old_param: Mapping[str, Any] | None
     old_python: str | None
-    margin: float
-    vary: Any
     worst: bool
     half_width: float
     trace: bool

@@ -74,13 +74,16 @@ class Series(msgspec.Struct, frozen=True):
     Measured are a "band"; "points", where nothing is said of what lies between them; and a "step", of what never rises:
     a limit from above holds from its x on, one from below up to it. A "line" is what they are held against, a "mark" an
     x of which something is known, and a "span" reaches from the x of its first point to that of its last, at the height
-    of their estimate. A "tile" is one level of a map: x and estimate are its axes, and its tiles reach halfway to the
+    of their estimate. In "crosses" the x were measured too: `across` has their limits, and `signs` is what to write
+    beside each. A "tile" is one level of a map: x and estimate are its axes, and its tiles reach halfway to the
     next ones.
     """
 
     name: str
     kind: str
     points: Sequence[tuple[float, float | None, float | None, float | None]]
+    across: Sequence[tuple[float, float]] = ()
+    signs: Sequence[str] = ()
 
 
 class Chart(msgspec.Struct, frozen=True):

@@ -509,7 +509,7 @@ def _make_record(run: Run, request: Request, answer: Answer, verdict: Verdict, s
     subject, bench, checked = cell.subject, run.benches.get(0), run.fitness.first
     source = bench.source if bench else None
     promised = subject.declares("size") if subject.declared.theorem else None
-    varies = {one.varies for one in inquiry.cells}
+    varies = {name for one in inquiry.cells for name in one.varies}
     names = dict.fromkeys([inquiry.searched] if inquiry.searched else (row.source for row in answer.rows))
     findings = [*run.findings, *answer.findings]
     runs = sum(spent.runs for spent in run.by_cell.values())

@@ -39,8 +39,8 @@ class Tally(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """How an audit ended. `decided_by` is "mismatches", "churn", "strings", "list", "accuracy", "budget", "clock",
-    "interrupt" or "error", or "formula" where a declared mismatch is not true."""
+    """How an audit ended. `decided_by` is "mismatches", "churn", "strings", "list", "accuracy", "choice", "budget",
+    "clock", "interrupt" or "error", or "formula" where a declared mismatch is not true."""
 
     outcome: str
     reason: str

@@ -100,7 +100,7 @@ def _cells(
             text, typed = inputs.text(index), inputs.spec and not has_text(value)
             again = ("--inputs", shlex.quote(inputs.spec or ""), "--cell", str(index)) if typed else ()
             full = f"{name}, {inputs.name}={text}" if name else f"{inputs.name}={text}"
-            yield replace(cell, name=full, varies=inputs.name, input=text, again=again)
+            yield replace(cell, name=full, varies=(inputs.name,), input=text, again=again)
 
 
 def with_settings(subject: Subject, given: Mapping[str, Any]) -> Subject:

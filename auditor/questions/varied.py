@@ -16,12 +16,15 @@ _IN_THE_SOURCE = {
 
 def check_known(subject: Subject, option: str, name: str, holes: Sequence[str] = ()) -> None:
     """Raise UsageError if the name after --vary or --range is none that can vary."""
-    known = ["size", *subject.settings, *holes]
+    cure = f". To vary the source, name it there: {_IN_THE_SOURCE[option]}"
+    check_among(f"--{option} {name}", subject.name, name, ["size", *subject.settings, *holes], cure)
+
+
+def check_among(typed: str, subject: str, name: str, known: Sequence[str], cure: str = "") -> None:
+    """Raise UsageError if a name is none of the parameters that are known."""
     if name not in known:
-        raise UsageError(
-            f"--{option} {name}: {subject.name} has no parameter {name!r}{suggestion(name, known)}; it has "
-            f"{', '.join(known)}. To vary the source, name it there: {_IN_THE_SOURCE[option]}"
-        )
+        there = f"it has {', '.join(known)}" if known else "it has none"
+        raise UsageError(f"{typed}: {subject} has no parameter {name!r}{suggestion(name, known)}; {there}{cure}")
 
 
 def check_not_given(request: Request, option: str, name: str) -> None:

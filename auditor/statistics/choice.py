@@ -146,7 +146,8 @@ class Choice:
 
         Each k that is not out has to be settled against the one that is chosen in the end, or to be shown to be out by
         somebody. For each j that may be chosen this gives the pairs that it takes of whom; the j with the fewest in all
-        is what the decision hangs on.
+        is what the decision hangs on. Who may be shown to be dominated by one of those with at most as many pairs as
+        it has had, before that one is done, runs with them.
         """
         left = self.left
         if self.chosen is not None or not left:
@@ -166,7 +167,15 @@ class Choice:
                 for one in (k, partner):
                     plan[one] = max(plan.get(one, 0.0), float(pairs))
             plans.append(plan)
-        return min(plans, key=lambda plan: sum(plan.values()))
+        plan = min(plans, key=lambda plan: sum(plan.values()))
+        far = np.minimum(self._still(SCORE, -self.within).T, self._still(MEASURE, -self.margin))
+        shown = self._far_better | self._steadier
+        dominated = np.maximum(settled, np.where(shown, 0, far))
+        for k in (k for k in self.front if k not in plan):
+            soon = [float(dominated[i, k]) for i in plan if dominated[i, k] <= min(plan[i], self._together[k, -1])]
+            if soon:
+                plan[k] = min(soon)
+        return plan
 
     def _is_settled(self, j: int, k: int) -> bool:
         return j == k or bool(self._no_worse[j, k] and self._no_shakier[j, k])
@@ -191,7 +200,8 @@ class Choice:
         gains = self._wealth[of][:, :-1] - together[..., None] * np.log1p((1 + limit) / 2 * LOWERED)
         with np.errstate(divide="ignore", invalid="ignore"):
             times = np.where(gains > 0, (-math.log(self.share) - LOG_DOWN) / gains, np.inf).min(axis=-1)
-        return np.asarray(np.minimum(np.maximum(times - 1, 0) * together, _NEVER))
+        more = np.maximum(np.minimum(times, _NEVER) - 1, 0) * together
+        return np.where(together > 0, np.minimum(more, _NEVER), _NEVER)
 
     def _upper(self, of: int) -> Reals:
         """Return the limit of each side's mean: the least p below which it is shown to be."""

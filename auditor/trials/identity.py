@@ -119,7 +119,9 @@ def command_of(
     """
     subject = cell.subject
     if "--inputs" in cell.again:  # no command line can carry the value itself
-        subject = replace(subject, params={name: one for name, one in subject.params.items() if name != cell.varies})
+        subject = replace(
+            subject, params={name: one for name, one in subject.params.items() if name not in cell.varies}
+        )
     declared = {
         "source": subject.source if isinstance(subject.source, str) else None,
         "size": subject.declares("size"),

@@ -529,7 +529,7 @@ COMMANDS = cli.list_commands(click.Context(cli))
 
 
 def test_questions_that_check_does_not_ask_are_commands_of_their_own() -> None:
-    ours = {"check", "compare", "gate", "history", "list", "page", "plan", "replay", "theorems"}
+    ours = {"check", "choose", "compare", "gate", "history", "list", "page", "plan", "replay", "theorems"}
     assert set(COMMANDS) == ours | {"curve", "estimate", "explain", "hunt", "price", "repair", "reuse"}
 
 

@@ -270,7 +270,7 @@ def test_what_a_command_returns_is_its_exit_code(monkeypatch: pytest.MonkeyPatch
 
 def test_which_commands_there_are() -> None:
     context = click.Context(cli)
-    ours = ["check", "compare", "gate", "theorems", "page", "replay", "history", "plan", "list"]
+    ours = ["check", "choose", "compare", "gate", "theorems", "page", "replay", "history", "plan", "list"]
     names = cli.list_commands(context)
     assert names[: len(ours)] == ours
     assert names[len(ours) :] == sorted(names[len(ours) :])

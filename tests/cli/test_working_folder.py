@@ -41,7 +41,7 @@ NOTHING: dict[str, list[list[str]] | None] = {
     "replay": [["replay", "old.json", "--pair", "0"]],
     "theorems": [["theorems", "--confidence", "2"]],
     "list": [["list", "--help"]],
-    **dict.fromkeys(["curve", "estimate", "explain", "hunt", "price", "repair", "reuse"]),
+    **dict.fromkeys(["choose", "curve", "estimate", "explain", "hunt", "price", "repair", "reuse"]),
 }
 EXIT = {"check": "2", "gate": "2", "compare": "1", "page": "0", "history": "0", "plan": "0", "replay": "2"}
 EXIT |= {"theorems": "2", "list": "0"}

@@ -68,7 +68,7 @@ def test_the_options_choose_the_question_and_asking_by_name_gives_the_same(
         (lambda: auditor.audit(constant, draw, measure="chrn"), r"measure='chrn' must be one of rho, churn \(did"),
         (
             lambda: auditor.ask("roh", constant, draw),
-            r"there is no question 'roh' \(did you mean rho\?\): there are churn",
+            r"there is no question 'roh' \(did you mean rho\?\): there are choose, churn",
         ),
         (lambda: auditor.ask("nu", constant, draw, size=5, pairs=9), "nu has no option 'pairs'"),
         (
@@ -85,7 +85,7 @@ def test_the_options_choose_the_question_and_asking_by_name_gives_the_same(
         (lambda: auditor.ask("curve", constant, draw, vary="size=3,5", worst="no"), "worst='no' must be True or False"),
         (lambda: auditor.ask("rho", constant, draw, size=5, family=0), "family=0 must be an integer of at least 1"),
         (lambda: auditor.audit(constant, draw, size=5, second_process=0), "second_process=0 must be True or False"),
-        (lambda: auditor.ask(3, constant, draw), "there is no question 3: there are churn"),
+        (lambda: auditor.ask(3, constant, draw), "there is no question 3: there are choose, churn"),
         (lambda: auditor.ask("rho", constant, draw, params=3), "params=3 must be names with their values"),
         (lambda: auditor.ask("rho", constant, draw, params=None), "params=None must be names with their values"),
         (lambda: auditor.ask("rho", constant, draw, params={3: 1}), "has no parameter 3"),

@@ -975,7 +975,9 @@ def test_a_clock_does_not_go_with_a_fixed_number() -> None:
 
 
 def test_a_question_that_is_not_there() -> None:
-    with pytest.raises(UsageError, match=r"^there is no question 'roh' \(did you mean rho\?\): there are churn, "):
+    with pytest.raises(
+        UsageError, match=r"^there is no question 'roh' \(did you mean rho\?\): there are choose, churn, "
+    ):
         question.find_question("roh")
     found: list[question.Mismatch] = []
     for index, difference in enumerate(

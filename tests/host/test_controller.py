@@ -19,6 +19,10 @@ def rows(rng, size): return rng.normal(size=size)
 def fit(sample, r): return round(float(np.mean(sample)))
 def seen(output): return output
 def loss(output, sample): return np.zeros(len(sample))
+def labelled(rng, size): return rng.normal(size=(size, 1)), np.zeros(size)
+def shift(sample, r, by=0): return round(float(np.mean(sample[0]))) + by
+def score(output, X, y): return float(output == 0)
+score.range = (0, 1)
 def size(rho=0.1): return 50
 
 @auditor.subject(source=rows, size=size, claimed=lambda: 0.1, accuracy=lambda output, source, r, params: True)
@@ -42,6 +46,19 @@ COMMANDS: dict[str, list[tuple[str, ...]]] = {
     "explain": [("mine.py:fit", *SOURCE)],
     "repair": [("mine.py:fit", *SOURCE)],
     "compare": [("mine.py:fit", "mine.py:declared", *SOURCE)],
+    "choose": [
+        (
+            "mine.py:shift",
+            "--vary",
+            "by=0,1",
+            "--source",
+            "mine.py:labelled",
+            "--size",
+            "20",
+            "--score",
+            "mine.py:score",
+        )
+    ],
     "curve": [("mine.py:declared", "--vary", "size=10,20")],
     "price": [("mine.py:declared",)],
     "hunt": [("mine.py:fit", "--over", "bernoulli({p})", "--range", "p=0:1", "--size", "20", "--for", "2s")],

@@ -171,8 +171,8 @@ def _check_cell(cell: Cell, row: CellRow, record: Record) -> str:
     then = replace(record.case, question=now.question, size=row.size, seed=row.seed, path=now.path)
     if row.source != record.cells[0].source:
         then = replace(then, source=now.source)
-    if cell.varies in now.params:
-        then = replace(then, params={**then.params, cell.varies: now.params[cell.varies]})
+    varied = {name: text for name, text in now.params.items() if name in cell.varies}
+    then = replace(then, params={**then.params, **varied})
     if row.variant is not None:
         then = replace(then, private=now.private)
     if row.variant == "old":

@@ -44,6 +44,7 @@ class CompareOptions(Options, frozen=True, kw_only=True):
         option(
             "Set a parameter of the old version alone (default: that of the new one). May be given several times.",
             "K=V",
+            several=True,
             python="Parameters of the old version alone, by name (default: those of the new one).",
         ),
     ] = None

@@ -45,8 +45,9 @@ class Axis(msgspec.Struct, frozen=True):
         return self.spacing == "log" or self.values[-1] >= 4 * self.values[0]
 
 
-def make_axis(vary: str | Mapping[str, Iterable[Any]]) -> Axis:
-    """Return the axis that a user typed, or gave as {name: values}: numbers in order, each value once.
+def make_axis(vary: str | Mapping[str, Iterable[Any]], *, least: int = 2) -> Axis:
+    """Return the axis that a user typed, or gave as {name: values}: numbers in order, each value once and at least so
+    many of them.
 
     UsageError with an example if it is none."""
     if isinstance(vary, str):
@@ -67,8 +68,8 @@ def make_axis(vary: str | Mapping[str, Iterable[Any]]) -> Axis:
         values = [round(value) for value in values]
     are_numbers = all(map(_is_number, values))
     unique = sorted(set(values)) if are_numbers else [v for i, v in enumerate(values) if v not in values[:i]]
-    if not 2 <= len(unique) <= MOST_POINTS:
-        few = "a curve needs two or more" if len(unique) < 2 else f"use 2 to {MOST_POINTS}"
+    if not least <= len(unique) <= MOST_POINTS:
+        few = "a curve needs two or more" if len(unique) < least else f"use {least} to {MOST_POINTS}"
         raise UsageError(f"{asked} gives {len(unique)} value{'s' * (len(unique) != 1)}: {few}, {_EXAMPLE}")
     return Axis(name, tuple(unique), spacing if are_numbers else "list")
 
@@ -119,7 +120,7 @@ def make_points(request: Request, axis: Axis) -> tuple[Axis, list[Cell]]:
             raise UsageError(f"--vary {name} is a whole number, and all of these are {first}: give two or more")
         axis = replace(axis, values=(first, *others))
     subjects = [load_asked(request, {**options.params, name: value}) for value in axis.values]
-    return axis, [replace(_cell(request, one, source, None), varies=name) for one in subjects]
+    return axis, [replace(_cell(request, one, source, None), varies=(name,)) for one in subjects]
 
 
 def _cell(request: Request, subject: Subject, source: object, varied: str | None, size: int | None = None) -> Cell:

@@ -45,6 +45,7 @@ class HuntOptions(Options, frozen=True, kw_only=True):
             "Range of {NAME} in --over, of a parameter or of the size; LOW:HIGH:log goes by ratios (default: none). "
             "May be given several times.",
             "NAME=LOW:HIGH",
+            several=True,
             python='Ranges of {NAME} in over, of a parameter or of the size, by name, e.g. {"p": (0, 1)}.',
         ),
     ] = None

@@ -215,7 +215,7 @@ class Reuse(Question):
             raise UsageError(f"{cell.within.words}: {NO_CLASSES}")
         _check(cell, plan, bound, options.queries)
         unit = make_interviews(options.analyst, options.queries)
-        cell = replace(cell, unit=unit, judged=False, looks=False, varies=QUERY, **_again(unit, options))
+        cell = replace(cell, unit=unit, judged=False, looks=False, varies=(QUERY,), **_again(unit, options))
         return ReuseInquiry(cell, plan, unit=unit, of_each=rho)
 
     def parts(self, record: Record) -> Iterator[Part]:

@@ -10,7 +10,7 @@ import msgspec
 from auditor.escape import shortened
 from auditor.flow.parts import Bar, Chart, Series
 
-MEASURED = ("band", "points", "step")
+MEASURED = ("band", "points", "step", "crosses")
 _LABEL = 60  # characters of what stands below an axis
 
 
@@ -48,7 +48,9 @@ class Scale(msgspec.Struct, frozen=True):
 
 def x_scale(chart: Chart) -> Scale:
     """Return the scale of the x axis; that of steps begins at 0, where a share does."""
-    values = [point[0] for one in chart.series for point in one.points] or [0.0]
+    values = [point[0] for one in chart.series for point in one.points]
+    values += [end for one in chart.series for ends in one.across for end in ends]
+    values = values or [0.0]
     low, high = min(values), max(values)
     if chart.x_log and low > 0:
         return Scale(low, high if high > low else 2 * low, log=True)

@@ -146,7 +146,9 @@ def _sign(sign: str, x: float, y: float, colour: str) -> Iterator[str]:
         yield box(x, y - 5, 20, 10, colour, 1 if sign == "span" else 0.35)
     if sign == "tile":
         yield box(x, y - 6, 20, 12, colour)
-    if sign in ("band", "points", "step"):
+    if sign == "crosses":
+        yield from (line((x + 4, y), (x + 16, y), colour), line((x + 10, y - 6), (x + 10, y + 6), colour))
+    if sign in MEASURED:
         yield dot(x + 10, y, colour)
     if sign == "line":
         yield line((x, y), (x + 20, y), colour, dash=_DASHES)
@@ -165,7 +167,7 @@ def _axes(chart: Chart, frame: _Frame) -> Iterator[str | PlacedText]:
         yield line((_LEFT, y), (frame.right, y), LIGHT)
         yield PlacedText(_LEFT - 6, y + 4, f"{tick:g}", "end", GREY)
     values, labels = [point[0] for one in chart.series[:1] for point in one.points], labels_of(chart)
-    if not chart.labels and any(one.kind in ("step", "points", "tile") for one in chart.series):
+    if not chart.labels and any(one.kind in ("step", "points", "tile", "crosses") for one in chart.series):
         values = frame.across.ticks(8)
         labels = [f"{tick:g}" for tick in values]
     below = sorted(zip(values, labels, strict=False), key=lambda one: one[0])
@@ -192,6 +194,16 @@ def _points(series: Series, frame: _Frame, colour: str) -> Iterator[str]:
         if low is not None and high is not None:
             yield line((frame.x(x), frame.y(low)), (frame.x(x), frame.y(high)), colour)
     yield from _seen(series, frame, colour)
+
+
+def _crosses(series: Series, frame: _Frame, colour: str) -> Iterator[str | PlacedText]:
+    """Draw the limits of both numbers through each dot, and its sign beside it."""
+    for (x, low, estimate, high), (left, right), sign in zip(series.points, series.across, series.signs, strict=True):
+        if estimate is not None and low is not None and high is not None:
+            yield line((frame.x(x), frame.y(low)), (frame.x(x), frame.y(high)), colour)
+            yield line((frame.x(left), frame.y(estimate)), (frame.x(right), frame.y(estimate)), colour)
+            yield dot(frame.x(x), frame.y(estimate), colour)
+            yield PlacedText(frame.x(x) + 5, frame.y(estimate) - 5, sign, fill=colour, bold=True)
 
 
 def _steps(series: Series, frame: _Frame, colour: str) -> Iterator[str]:
@@ -246,6 +258,7 @@ def _mark(series: Series, frame: _Frame, colour: str) -> Iterator[str]:
 _KINDS = {
     "band": _band,
     "points": _points,
+    "crosses": _crosses,
     "step": _steps,
     "line": _line,
     "span": _span,
