@@ -328,7 +328,7 @@ class TimedStart:
 
     def tell(self, words: str) -> None:
         """Say that the audit goes on otherwise than it began."""
-        self._notice(f"a trial takes {1000 * self._seconds / self._done:.3g} ms, so it goes on {words}")
+        self._notice(f"one pair takes {1000 * self._seconds / self._done:.3g} ms, so the rest is run {words}")
 
 
 class SerialThenWorkers(TimedStart):

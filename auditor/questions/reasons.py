@@ -161,7 +161,7 @@ def _two_sided(plan: Plan, tally: Tally, mean: MeanEvidence) -> tuple[float, flo
 def _what_would_decide(plan: Plan, gate: Gate, tally: Tally, rate: float) -> str:
     """Say how many pairs decide nine times in ten, if rho is the rate that was seen."""
     afresh = enough_pairs(plan, gate, tally, rate, goes_on=False)
-    if_so = f"if rho is the rate seen, {about(rate, gate.target)}"
+    if_so = f"if rho is {about(rate, gate.target)}, the rate seen"
     if afresh is None:
         least = math.floor(min(1e15, information_bound(rate, gate.target, plan.alpha, LIKELY)))
         if least == 1e15:
@@ -170,13 +170,13 @@ def _what_would_decide(plan: Plan, gate: Gate, tally: Tally, rate: float) -> str
             f"To decide with probability {LIKELY:g}, any test takes {least:,} pairs or more on average, {if_so}: so "
             "close to the target, a target further away is easier to decide"
         )
-    pairs, chance = afresh
-    odds = f"with probability {at_least(chance, 2)}, {if_so}"
+    pairs, likely = afresh
+    odds = f"with probability {at_least(likely, 2)}, {if_so}"
     if pairs > MOST_CALIBRATED and plan.budget > MOST_CALIBRATED:
         return f"The same command with --pairs {pairs} goes on from here, and decides {odds}"
     further = enough_pairs(plan, gate, tally, rate, goes_on=True) if plan.extends else None
     words = f"--pairs {pairs} with a new --seed decides {odds}"
     if further is None:
         return words
-    goes_on = f"--resume --pairs {further[0]} goes on from here, and decides with probability {at_least(further[1], 2)}"
-    return f"{words}; with a --ledger, {goes_on}"
+    chance = f"with probability {at_least(further[1], 2)}"
+    return f"{words}. With a --ledger, --resume --pairs {further[0]} goes on from here, and decides {chance}"

@@ -105,7 +105,7 @@ class Watching:
         if scorer and plan.score is not None:
             score = f", and the mean {scorer.name} at least {exact(scorer.from_unit(plan.score))}"
         self.notice(f"auditing {name}: is {plan.gates} at most {exact(plan.target)}{score}?")
-        self.notice(f"a pass takes {least:,} runs or more; {most:,} are the most")
+        self.notice(f"a pass takes at least {least:,} runs; it ends after {most:,} at the latest")
 
     def timed(self, seconds_a_run: float) -> None:
         """Say how long it may take, once the preflight of the first cell has timed a run."""
@@ -115,8 +115,10 @@ class Watching:
         plan = self._plan
         times = (plan.runs * count * seconds_a_run for count in (plan.least_trials, plan.budget))
         least, most = (duration(time if self._seconds is None else min(time, self._seconds)) for time in times)
-        ending = "" if plan.target is None else " for a pass"
-        span = f"about {least}" if least == most else f"{least} or more{ending}, {most} at most"
+        what = "it" if plan.target is None else "a pass"
+        span = (
+            f"about {least}" if least == most else f"{what} takes at least {least}; it ends after {most} at the latest"
+        )
         self.notice(f"one run takes {duration(seconds_a_run)}: {span}{self._besides}{self._again()}")
         if self._console.is_terminal:
             self._bar.start()

@@ -392,7 +392,8 @@ def _apart_from_verdict(record: Record, verbose: bool) -> Iterator[Row]:
     words = f"{largest}{_limits(record, verbose)}, apart from the verdict"
     if record.target is not None and rho.low <= record.target < rho.high:
         words += (
-            ": it is wider than what the verdict says, because it holds on both sides and however many pairs are run"
+            ". It is wider than the verdict needs, because it holds on both sides and at every number of pairs; it may "
+            "contain the target"
         )
     yield "interval", words
 
@@ -611,6 +612,7 @@ def wobble_parts(record: Record, *, most: int = _ELEMENTS, example: bool = False
     if wobbles is None or not wobbles.mismatches:
         return
     where = f" with {record.cells[wobbles.cell].name}" if len(record.cells) > 1 else ""
+    where = {" with new": " with the new version", " with old": " with the old version"}.get(where, where)
     counted = min(wobbles.of, WATCHED)
     left_out = f", {counted - wobbles.pairs:,} without two outputs left out" if counted > wobbles.pairs else ""
     scope = f"in {'the first ' if wobbles.of > WATCHED else ''}{counted:,} pairs{left_out}"

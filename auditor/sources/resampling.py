@@ -83,13 +83,13 @@ class Resampling:
     def words(self, size: int, confidence: float) -> str:
         """Say what a rate over samples of this file tells about fresh samples, and in which direction it may err."""
         return (
-            f"{self._file} For two fresh samples the rate may be higher, since here both samples draw from the same "
-            "rows, or lower, if rows that are drawn twice matter"
+            f"{self._file} Two samples of fresh rows may differ more often, since here both have their rows from the "
+            "same file, or less often, if it matters that rows come twice"
         )
 
     @property
     def _file(self) -> str:
-        return f"the rate is that of samples from these {self.count:,} rows, which all pairs have in common."
+        return f"rho is that of samples drawn from these {self.count:,} rows."
 
 
 @dataclass(frozen=True, slots=True)

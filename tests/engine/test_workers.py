@@ -578,7 +578,7 @@ def test_no_process_where_the_first_pairs_are_fast_and_several_where_they_are_sl
         assert [trial.index for trial in trials] == list(range(8))
         assert measured.words == expected
     (notice,) = asked
-    assert notice.endswith("so it goes on elsewhere")
+    assert notice.endswith("so the rest is run elsewhere")
 
 
 def test_an_audit_that_turns_out_to_be_slow_goes_on_in_workers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -691,7 +691,7 @@ def test_a_command_goes_on_with_more_workers_once_they_pay(monkeypatch: pytest.M
         assert not connection.host().pending, "the host that was there stays, with nothing to do"
     assert found == [bench.trial(index).difference is None for index in range(60)]
     (notice,) = notices
-    assert notice.endswith("so it goes on in 2 worker processes, one BLAS thread each")
+    assert notice.endswith("so the rest is run in 2 worker processes, one BLAS thread each")
 
 
 def test_the_callers_own_forkserver_is_left_alone() -> None:

@@ -165,7 +165,7 @@ def test_a_curve_that_was_stopped_says_how_far_it_came() -> None:
     asked = {"source": "bernoulli({p})", "vary": "p=0.1,0.5", "size": 1, "pairs": 200}
     record = cut(100, FIRST_BIT, "curve", **asked)
     assert (record.verdict, record.decided_by) == ("pass", "clock")  # bands hold at any time; there is no target
-    assert f"after {record.pairs} of at most 200 pairs: rho is largest, about" in record.reason
+    assert f"after {record.pairs} of at most 200 pairs: Two runs differ most often at p" in record.reason
 
 
 def test_a_price_that_was_found_stays_found_and_says_that_it_was_stopped() -> None:

@@ -228,7 +228,7 @@ def test_plans_at_the_edge_are_made() -> None:
 # verdicts
 
 OPEN = "which does not show whether it is at most 0.1, the target"
-ODDS = "--pairs 3800 with a new --seed decides with probability 0.9, if rho is the rate seen, 0.08"
+ODDS = "--pairs 3800 with a new --seed decides with probability 0.9, if rho is 0.08, the rate seen"
 UNDECIDED = (
     "Two runs differed in 80 of 1,000 pairs: rho is about 0.08, and between 0.0532 and 0.114 (95 % confidence), "
     f"{OPEN}. {ODDS}"
@@ -285,7 +285,7 @@ CASES: list[tuple[dict[str, Any], tuple[int, ...], str, str, str]] = [
         (1000, 80),
         "inconclusive",
         "budget",
-        f"{UNDECIDED}; with a --ledger, --resume --pairs 5600 goes on from here, and decides with probability 0.96",
+        f"{UNDECIDED}. With a --ledger, --resume --pairs 5600 goes on from here, and decides with probability 0.96",
     ),
     ({"extends": False}, (1000, 80), "inconclusive", "budget", UNDECIDED),
     (
@@ -294,8 +294,8 @@ CASES: list[tuple[dict[str, Any], tuple[int, ...], str, str, str]] = [
         "inconclusive",
         "budget",
         f"Two runs differed in 98 of 1,000 pairs: rho is about 0.098, and between 0.0685 and 0.134 (95 % confidence), "
-        f"{OPEN}. To decide with probability 0.9, any test takes 106,292 pairs or more on average, if rho is the rate "
-        "seen, 0.098: so close to the target, a target further away is easier to decide",
+        f"{OPEN}. To decide with probability 0.9, any test takes 106,292 pairs or more on average, if rho is 0.098, "
+        "the rate seen: so close to the target, a target further away is easier to decide",
     ),
     (
         {},

@@ -483,8 +483,8 @@ def test_counts_that_contradict_each_other_leave_all_that_is_between() -> None:
 @pytest.mark.parametrize(
     ("bound", "low", "high", "words"),
     [
-        (0.25, 0.125, 0.5, "wider than what the verdict says"),
-        (0.25, 0.25, 0.5, "wider than what the verdict says"),
+        (0.25, 0.125, 0.5, "wider than the verdict needs"),
+        (0.25, 0.25, 0.5, "wider than the verdict needs"),
         (0.25, 0.125, 0.25, "apart from the verdict"),
         (0.25, 0.375, 0.5, "apart from the verdict"),
         (0.125, 0.125, 0.5, "apart from the verdict"),

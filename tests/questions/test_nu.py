@@ -167,7 +167,7 @@ def test_the_command_writes_a_picture_and_a_record(tmp_path: Path, capsys: pytes
     assert run([*words, "--svg", str(picture), "--json", str(document)]) == 0
     xml.etree.ElementTree.parse(picture)
     assert json.loads(document.read_text())["answer"]["eta"] == 0.1
-    assert "and nu allows for a share of 0.1" in " ".join(capsys.readouterr().out.split())
+    assert "and nu allows for 0.1" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_picture_can_be_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -186,7 +186,7 @@ def test_an_interval_that_contains_the_target_beside_a_verdict_is_explained(base
     unbounded = msgspec.structs.replace(base, bound=None)
     for record, is_explained in ((base, True), (within, False), (unbounded, False)):
         for text in (as_text(record, 500, verbose=True), markdown([record], 0.95)):
-            assert ("it is wider than what the verdict says" in text) == is_explained
+            assert ("It is wider than the verdict needs" in text) == is_explained
             assert ("apart from the verdict" in text) == (record is not unbounded)
 
 

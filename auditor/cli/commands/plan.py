@@ -62,8 +62,8 @@ def plan(rho: float, confidence: float, pairs: int | None) -> int:
         rows.append([*map(Text, (f"{law.rho:.4g}", f"{law.expected_pairs:,.1f}", least, *shares))])
     out.print(TableRows([Column(name, right=True) for name in _HEAD], rows))
     out.print(
-        "No test below: kl(Pr[decided rightly], alpha) / KL(true rho, target), the least expected pairs of any test "
-        "that is wrong as seldom at the target and right as often here.",
+        "No test below: no test that errs as rarely decides with fewer pairs on average. It is kl(Pr[decided rightly], "
+        "alpha) / KL(true rho, target).",
         style="dim",
     )
     return 0

@@ -164,9 +164,9 @@ class CurveInquiry(CountsCells):
         most, least = (rates.index(end(rates)) for end in (max, min))
         seen = f"{sum(one.tally.pairs for one in self.points):,} pairs at {len(shown)} values"
         if rates[most] == rates[least]:
-            return f"rho is about {rates[most]:.3g} at every value of {name} that was tried, by {seen}"
-        high, low = (f"{rates[at]:.3g} at {name} {shown[at]}" for at in (most, least))
-        return f"rho is largest, about {high}, and smallest, about {low}, by {seen}"
+            return f"Two runs differ about as often at every value of {name}: rho is about {rates[most]:.3g}, by {seen}"
+        high, low = (f"at {name} {shown[at]} (rho is about {rates[at]:.3g})" for at in (most, least))
+        return f"Two runs differ most often {high}, and least often {low}, by {seen}"
 
     def answer(self) -> Answer:
         confidence = self.plan.confidence

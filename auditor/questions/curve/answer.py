@@ -125,8 +125,8 @@ def summary(record: Record, answer: CurveAnswer, rows: Sequence[CellRow]) -> Ite
     """Say in sentences what the curve shows."""
     fitted = answer.exponent
     if fitted and fitted.holds:
-        falls = f"rho goes about as {answer.vary} to the power {fitted.estimate:.3f}"
-        yield f"{falls}, and the exponent is {between(fitted.low, fitted.high)}."
+        falls = f"rho changes about as {answer.vary}^{fitted.estimate:.3f}"
+        yield f"{falls}: the exponent is {between(fitted.low, fitted.high)}."
     elif fitted:
         yield f"rho does not fall as a power of {answer.vary} over this range: no straight line fits all intervals."
     if answer.worst:

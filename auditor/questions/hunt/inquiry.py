@@ -318,15 +318,14 @@ class Hunt(CountsCells):
             return Verdict("inconclusive", "no candidate was looked at, so nothing is known of any", "budget", alpha)
         largest = at_most(self.largest_bound(), beside=target)
         none = (
-            f"No source with rho above {exact(target)} was confirmed among {len(looked):,} that were tried, none of "
-            f"which has a rho above {largest} ({sure(self.plan.confidence)}{self._trusted}). Of other sources "
-            "this says nothing"
+            f"{len(looked):,} sources were tried, and none is shown to have a rho above {exact(target)}; theirs is at "
+            f"most {largest} ({sure(self.plan.confidence)}{self._trusted}). This says nothing of other sources"
         )
         if not self.over:
             return Verdict("inconclusive", f"The search is not over. So far: {none}", "budget", alpha)
         if self.accepts:
             return Verdict("pass", f"{none}. --accept-search takes that for a pass", "budget", alpha)
-        return Verdict("inconclusive", f"{none}. That is not a pass, unless --accept-search says so", "budget", alpha)
+        return Verdict("inconclusive", f"{none}, and is no pass without --accept-search", "budget", alpha)
 
     @property
     def _trusted(self) -> str:

@@ -88,7 +88,7 @@ def _beside(record: Record) -> str:
         return ""
     if record.bound.value == target and own.low <= target < own.high:
         return (
-            ", apart from the verdict: it is wider than what the verdict says, because it holds on both sides and "
-            "however many runs there are"
+            ", apart from the verdict. It is wider than the verdict needs, because it holds on both sides and at every "
+            "number of runs; it may contain the target"
         )
     return ", apart from the verdict"

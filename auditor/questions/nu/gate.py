@@ -108,16 +108,16 @@ class GroupGate:
         if self.is_pass(groups, wrong):
             accurate = "" if plan.delta is None else f"; all but {exact(plan.delta)} of the canonical ones are accurate"
             reason = (
-                f"For all but a share of at most {at_most(high, beside=self.target)} of the values of r "
-                f"({stated(plan)}) one output has probability {exact(1 - self.eta)} or more, and nu allows for a share "
-                f"of {exact(self.target)}{accurate}. {self._seen(groups)}"
+                f"Most values of r have a usual output, which comes with probability {exact(1 - self.eta)} or more: at "
+                f"most a share of {at_most(high, beside=self.target)} has none ({stated(plan)}), and nu allows for "
+                f"{exact(self.target)}{accurate}. {self._seen(groups)}"
             )
             return Verdict("pass", reason, "strings", plan.alpha, upper)
         if self._nu_fails(groups):
             reason = (
-                f"For a share of at least {at_least(low, beside=self.target)} of the values of r "
-                f"({stated(plan, fails=True)}) no output has probability {exact(1 - self.eta)} or more, and nu allows "
-                f"for {exact(self.target)}. {self._seen(groups)}"
+                f"Too many values of r have no usual output, one that comes with probability {exact(1 - self.eta)} or "
+                f"more: a share of at least {at_least(low, beside=self.target)} ({stated(plan, fails=True)}), and nu "
+                f"allows for {exact(self.target)}. {self._seen(groups)}"
             )
             return Verdict("fail", reason, "strings", plan.alpha, lower)
         if self.is_inaccurate(groups.strings, wrong.agreed):
@@ -130,8 +130,8 @@ class GroupGate:
 
     def _seen(self, groups: Groups) -> str:
         """Say what was seen, as counts and not as an estimate: a string may look worse or better than it is."""
-        beyond = f"{groups.beyond(self.eta)} of the {groups.strings} values of r that were tried"
-        return f"{beyond} had another output than their most frequent one in more than {exact(self.eta)} of runs"
+        beyond = f"Of {groups.strings} values of r that were tried, {groups.beyond(self.eta)}"
+        return f"{beyond} gave another output than their most frequent one in more than {exact(self.eta)} of runs"
 
     def _undecided(self, groups: Groups, wrong: Inaccurate) -> str:
         plan, seen = self.plan, self._seen(groups)
