@@ -118,11 +118,11 @@ def why_no_cell(x: float, width: float) -> str:
     return f"cells of width {width:g} are too fine for floats of that size: use a width of at least {least}"
 
 
-def why_useless(width: float, low: float, high: float) -> str:
-    """Return why no grid of this width is offered for numbers from `low` to `high`."""
+def why_useless(width: float, smallest: float, largest: float) -> str:
+    """Return why no grid of this width is offered for numbers from `smallest` to `largest`."""
     return (
         f"a shared grid would have to be {exact(width)} wide, which is wider than the numbers themselves, from "
-        f"{low:.3g} to {high:.3g}, and would leave nothing of them"
+        f"{smallest:.3g} to {largest:.3g}, and would leave nothing of them"
     )
 
 
