@@ -103,7 +103,7 @@ def rows_beside(data: Any) -> list[tuple[list[str], Any]]:
 
 def take_beside(data: Any, beside: list[tuple[list[str], Any]], chosen: Any) -> Any:
     """Return these rows of a dict of columns, of which some are kept side by side too."""
-    taken = {}
+    taken: dict[str, Any] = {}
     for names, matrix in beside:
         columns = np.empty((len(names), len(chosen)), dtype=matrix.dtype)
         for start in range(0, len(chosen), _AT_ONCE):
