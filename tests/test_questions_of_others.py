@@ -5,12 +5,15 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from support.requests import ask, audit, timeless
@@ -136,6 +139,10 @@ class Luck(Question):
         found = bench.trial(index).difference
         yield Words(f"{'LUCKY' if found else 'UNLUCKY'}  sample {index}", "title")
 '''
+# The question that CONTRIBUTING shows, and the entry points that it says a package needs.
+CONTRIBUTING = (Path(__file__).parent.parent / "CONTRIBUTING.md").read_text()
+(TO_COPY,) = re.findall(r"^```python\n(.*?)^```$", CONTRIBUTING, re.MULTILINE | re.DOTALL)
+(DECLARED,) = re.findall(r"^```toml\n(.*?)^```$", CONTRIBUTING, re.MULTILINE | re.DOTALL)
 SOURCE = '''
 class Coins:
     """A source of a kind of its own: what it has besides `draw` it need not have."""
@@ -175,12 +182,16 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder as an installation leaves one behind: modules, and the entry points that they registered."""
     folder = tmp_path_factory.mktemp("site")
     (folder / "luck.py").write_text(QUESTION)
+    (folder / "streak.py").write_text(TO_COPY)
     (folder / "coins.py").write_text(SOURCE)
     (folder / "mine.py").write_text(LEARNERS)
     info = folder / "luck-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: luck\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[auditor.questions]\nluck = luck:Luck\ngone = luck:Gone\n")
+    copied = tomllib.loads(DECLARED)["project"]["entry-points"]["auditor.questions"]
+    declared = {"luck": "luck:Luck", "gone": "luck:Gone", **copied}
+    lines = [f"{name} = {value}\n" for name, value in declared.items()]
+    (info / "entry_points.txt").write_text("".join(["[auditor.questions]\n", *lines]))
     return folder
 
 
@@ -191,7 +202,7 @@ def installed(site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     registered_questions.cache_clear()
     yield site
     registered_questions.cache_clear()
-    for name in ("luck", "coins", "mine"):
+    for name in ("luck", "streak", "coins", "mine"):
         sys.modules.pop(name, None)  # other tests have a `mine` of their own
 
 
@@ -255,6 +266,29 @@ def test_whoever_runs_it_its_record_is_one(installed: Path, tmp_path: Path, comm
     _, again, _ = command("luck", *ASKED, "--replay", "0", cwd=installed)
     assert "LUCKY  sample 0" in again
     assert command("replay", "record.json", "--pair", "0", "--trust", cwd=tmp_path)[1] == again
+
+
+def test_the_question_of_contributing_is_asked_in_python_and_on_the_command_line(
+    installed: Path, tmp_path: Path, command: Command
+) -> None:
+    """It stops at the first pair that differs, which is the first that `check` counts; the record is one for all."""
+    coin = importlib.import_module("mine").coin
+    assert ask("streak", coin, "norm", size=3).reason == "50 pairs agreed in a row"
+    asked: dict[str, Any] = {"source": "bernoulli(0.3)", "size": 1}
+    differs = audit(majority, **asked).examples[0].pair
+    found = ask("streak", majority, **asked, pairs=differs + 9)
+    assert (found.verdict, found.cost.runs) == ("fail", 2 * (differs + 1))
+    assert msgspec.to_builtins(found.answer) == {"question": "streak", "agreed": differs}
+    assert ask("streak", majority, **asked, pairs=differs).verdict == "pass"
+    assert "Number of pairs that have to agree" in command("streak", "--help", cwd=tmp_path)[1]
+    records = []
+    for how in (["--jobs", "1"], ["--jobs", "2", "--ledger", "l.sqlite"], ["--ledger", "l.sqlite", "--resume"]):
+        words = ("streak", "mine:majority", "--source", "bernoulli(0.3)", "--size", "1", *how, "--json", "record.json")
+        code, said, complaint = command(*words, cwd=tmp_path)
+        assert (code, f"{differs} pairs agreed in a row" in said) == (1, True), complaint
+        records.append(timeless(json.loads((tmp_path / "record.json").read_text())))
+    assert records[0] == records[1] == records[2]
+    assert "DIFFERENT" in command(*words[:6], "--replay", str(differs), cwd=tmp_path)[1]
 
 
 def test_a_project_gates_on_it(installed: Path, tmp_path: Path, command: Command) -> None:

@@ -17,12 +17,12 @@ import msgspec
 from auditor.errors import UsageError
 from auditor.escape import shortened
 from auditor.flow.parts import Bar, Chart, Command, Details, Facts, Listing, Part, Table, Words
-from auditor.flow.question import Question, find_question, registered_questions
+from auditor.flow.question import Inquiry, Question, find_question, registered_questions
 from auditor.flow.record import IN_PROCESS, Record
 from auditor.flow.wobbles import WATCHED, Element, Wobbles
 from auditor.report import spoken
 from auditor.report.spoken import share
-from auditor.request import listed
+from auditor.request import Options, Request, listed
 from auditor.statistics.outward import at_least, at_most, between, exact, percent
 
 _NAME = 60  # characters of a cell's name in a table
@@ -66,11 +66,11 @@ class Report(NamedTuple):
 
 def make_report(record: Record, *, verbose: bool = False) -> Report:
     """Return all parts of a record's report; a `verbose` one names the method of each interval."""
-    question = _question(record)
-    said = [*question.parts(record)] if question else []
+    question = question_of(record)
+    said = [*question.parts(record)]
     own = [part for one in said for part in (one.parts if isinstance(one, Details) else [one])]
     rows: list[Row] = [row for part in own if isinstance(part, Facts) for row in part.rows]
-    is_survey = question is not None and question.title(record) is not None
+    is_survey = question.title(record) is not None
     return Report(
         title=Words(_title(record), "title"),
         reason=Words("\n".join(filter(None, [spoken.headline(record), record.reason]))),
@@ -138,23 +138,26 @@ def _noticed(report: Report) -> Iterator[Part]:
             yield part
 
 
-def _question(record: Record) -> Question | None:
-    """Return the record's question, or None where it is not installed: its records can be read there too."""
+class _NotInstalled(Question):
+    """Stands for a question that is not installed: its records are reported as any are, without parts of its own."""
+
+    name, Options = "", Options
+
+    def begin(self, request: Request) -> Inquiry:
+        raise UsageError(f"the question {request.question!r} is not installed")
+
+
+def question_of(record: Record) -> Question:
+    """Return the record's question, for the parts of a report that are its own."""
     try:
         return find_question(record.question)
     except UsageError:
-        return None
-
-
-def from_question(record: Record, name: str) -> Any:
-    """Return the question's own `title`, `bars` or `chart` of a record; None if the question is not installed."""
-    question = _question(record)
-    return getattr(question, name)(record) if question else None
+        return _NotInstalled()
 
 
 def charts_of(record: Record, report: Report) -> Sequence[Chart]:
     """Return the chart that the question draws of a record, else the charts of its report."""
-    own = from_question(record, "chart")
+    own = question_of(record).chart(record)
     return [own] if own else report.charts
 
 
@@ -210,7 +213,7 @@ def _called(record: Record) -> str:
 
 
 def _title(record: Record) -> str:
-    title: str = from_question(record, "title") or f"{record.verdict.upper()}  {_called(record)}"
+    title = question_of(record).title(record) or f"{record.verdict.upper()}  {_called(record)}"
     return title if record.decided_by != "interrupt" else f"INTERRUPTED  {title.partition('  ')[2]}"
 
 

@@ -36,9 +36,9 @@ from auditor.report.words import (
     bars_of,
     baseline_offers,
     charts_of,
-    from_question,
     make_report,
     measure_name,
+    question_of,
     shared_confidence,
     wobble_parts,
     wobble_table,
@@ -101,7 +101,7 @@ def _facts(rows: Sequence[Sequence[str]]) -> list[Part]:
 def _picture(record: Record, report: Report) -> Iterator[Piece]:
     """Yield the question's charts, else bars; then its other parts, in its own order."""
     charts = charts_of(record, report)
-    bars = from_question(record, "bars") or (() if charts or report.is_survey else bars_of(record, report))
+    bars = question_of(record).bars(record) or (() if charts or report.is_survey else bars_of(record, report))
     if bars:
         line = "" if record.target is None else "; the black line is the target"
         band = f"the band is where it may be ({percent(record.confidence)} confidence), the mark in it what was seen"

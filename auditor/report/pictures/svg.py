@@ -46,9 +46,9 @@ Point = tuple[float, float | None, float]  # low, estimate, high
 
 def picture(record: Record) -> bytes:
     """Draw the first chart of a record; else where its measure may be against the target, a bar for each cell."""
-    from auditor.report.words import bars_of, charts_of, from_question, make_report
+    from auditor.report.words import bars_of, charts_of, make_report, question_of
 
-    if own := from_question(record, "bars"):
+    if own := question_of(record).bars(record):
         return draw_bars(f"{record.label}: {record.question}", own)
     report = make_report(record)
     if charts := charts_of(record, report):
