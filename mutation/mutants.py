@@ -42,7 +42,7 @@ def sample(modules: list[str], size: int, seed: int) -> list[WorkItem]:
     return found
 
 
-_TOLD_BY_NO_TEST = re.compile("cache|^abstractmethod$").search
+_TOLD_BY_NO_TEST = re.compile("cache|^(abstractmethod|final)$").search
 Mutant = tuple[str, str, int, tuple[int, int], tuple[int, int]]
 
 
@@ -74,7 +74,7 @@ def mutated(module: str, operator: str, occurrence: int) -> str:
 def changes_anything(module: str, operator: str, occurrence: int) -> bool:
     """Python at all, and nothing that no test could tell: annotations and what is imported for them, `*` between
     parameters, slots, a cache left out, decorators in a Protocol, and what asserts that the code around it is right:
-    `abstractmethod`, and the `strict` of a zip."""
+    `abstractmethod`, `final`, and the `strict` of a zip."""
     try:
         after = ast.parse(mutated(module, operator, occurrence))
     except (SyntaxError, AttributeError):  # cosmic-ray cannot replace a dotted name in a tuple of exceptions

@@ -658,6 +658,12 @@ def test_plan_tells_the_cost(call: Auditor) -> None:
     assert "thresholds" not in out
 
 
+def test_options_that_commands_share_are_shown_in_each(call: Auditor) -> None:
+    for command, shared in (("theorems", ("--seed", "--confidence", "--jobs")), ("check", ("--seed", "--jobs"))):
+        out = call(command, "--help-all")[1]
+        assert [one for one in shared if one not in out] == []
+
+
 def test_plan_takes_its_defaults_from_its_help(call: Auditor) -> None:
     assert call("plan") == call("plan", "--rho", "0.1", "--confidence", "0.95")
     assert call("plan")[0] == 0

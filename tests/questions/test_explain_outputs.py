@@ -190,6 +190,7 @@ def test_a_column_that_is_no_array_gets_noise_too() -> None:
 def test_noise_is_one_part_in_2_to_the_50() -> None:
     x = np.linspace(1.001, 1.999, 1000)
     moved = np.abs(with_noise(x, root_key(1)) - x) / x
+    assert {*with_noise(np.full(50, 1.5), root_key(1)).tolist()} == {1.5 * (1 - 2.0**-50), 1.5 * (1 + 2.0**-50)}
     assert np.all(moved > 0)
     assert 400 < np.sum(with_noise(x, root_key(1)) > x) < 600, "up or down"
     assert np.all(moved <= 1.25 * 2.0**-50)

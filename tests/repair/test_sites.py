@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import os
 import pickle
 import random
 import sys
@@ -23,6 +24,7 @@ from auditor.randomness import Randomness, from_key, root_key
 from auditor.repair import rounded, sites
 from auditor.repair.mechanisms import keyed_draws
 from auditor.repair.mechanisms.keyed_draws import Sites
+from auditor.repair.mechanisms.own_frames import _home
 from auditor.trials.trial import run_pair
 
 PAIRS = range(12)
@@ -452,3 +454,9 @@ def test_a_function_draws_the_same_wherever_it_stands_in_its_file() -> None:
 )
 def test_draws_are_counted_by_the_values_that_they_give_or_move(result: Any, given: list[Any], count: int) -> None:
     assert keyed_draws._count(result, given) == count
+
+
+def test_the_home_of_a_module_is_the_folder_of_its_package_or_its_file() -> None:
+    folder = os.path.dirname(str(asyncio.__file__)) + os.sep
+    assert (_home("asyncio.events"), _home("asyncio")) == (folder, folder)
+    assert (_home("weakref"), _home("auditor.flow.run"), _home("no.such.module")) == (weakref.__file__, "", "")
