@@ -43,6 +43,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     probe_data: str | None = None  # a digest of their rows, where a file has them
     atol: float = 0.0  # how far apart two numbers may be and still count as the same
     rtol: float = 0.0  # the same, as a share of the larger one
+    scale: float | None = None  # how far apart two numbers are that count as wholly different
     score: str | None = None  # how outputs are scored; None: by their own score, where they have one
     score_code: str | None = None  # a digest of the function that scores them
     on_error: str = "stop"  # what becomes of a run that raises
@@ -150,6 +151,7 @@ FIELDS: Mapping[str, Field] = {
     "probe_data": Field("the probe's data", _OVER_TIME),
     "atol": Field("--atol"),
     "rtol": Field("--rtol"),
+    "scale": Field("--scale", ("history", "baseline")),  # which changes churn alone
     "score": Field("--score", ("compare", "history", "baseline")),  # who counts mismatches has them whatever is scored
     "score_code": Field("the score's code", _VERSIONS),
     "on_error": Field("--on-error", ("replay",)),
@@ -170,6 +172,7 @@ _UNSAID: Mapping[str, object] = {
     "probe": None,
     "atol": 0.0,
     "rtol": 0.0,
+    "scale": None,
     "score": None,
     "private": "unshared",
     "seed": 0,

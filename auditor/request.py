@@ -56,6 +56,13 @@ SCORE = option(
     "NAME|FN",
     basic=False,
 )
+SCALE = option(
+    "The distance of two numbers that count as wholly different: churn is then the mean of min(1, |a - b| / S) over "
+    "the predictions (default: numbers are the same, or they differ).",
+    "S",
+    OTHER,
+    basic=False,
+)
 SCORE_AT_LEAST = option(
     "Pass only if the mean score of the fits is at least this, too: a learner that ignores its data is stable "
     "(default: the score is not judged).",

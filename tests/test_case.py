@@ -45,7 +45,7 @@ def other(field: msgspec.structs.FieldInfo) -> Any:
         return ("x",)
     if isinstance(was, (int, float)):
         return was + 1
-    return 7 if field.name == "memory" else f"{was or ''}x"
+    return 7 if field.name in ("memory", "scale") else f"{was or ''}x"
 
 
 @pytest.mark.parametrize("field", fields(Case), ids=lambda field: field.name)
@@ -123,6 +123,7 @@ CHANGED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "probe": ({"subject": TREE, "source": TABLE}, {"probe": 5}),
     "atol": ({}, {"atol": 0.5}),
     "rtol": ({}, {"rtol": 0.5}),
+    "scale": ({"subject": TREE, "source": TABLE}, {"scale": 2.0}),
     "score": ({"subject": TREE, "source": TABLE}, {"score": "accuracy"}),
     "seed": ({}, {"seed": 1}),
     "on_error": ({}, {"on_error": "bottom"}),

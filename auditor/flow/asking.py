@@ -83,6 +83,9 @@ def audit(subject: Learner, source: object = None, **keywords: Unpack[AuditKeywo
 
     - `measure`: What rho limits: rho, the probability that two outputs differ, or churn, the share of predictions that
       change (default: rho).
+    - `scale`: The distance of two numbers that count as wholly different: churn is then the mean of min(1, |a - b| /
+      S) over the predictions (default: numbers are the same, or they differ).
+    - `by`: Say for which rows predictions change most, grouped by this column of the data (default: no groups).
     - `loss`: Ask whether outputs generalise: count the runs whose expected loss on a fresh row exceeds the mean loss
       on their own sample by more than sqrt(ln(1 / delta) / (2 size)). FN is module:fn, called fn(output, rows), and
       returns a loss in [0, 1] for each row (default: not asked).
@@ -112,6 +115,8 @@ def audit(subject: Learner, source: object = None, **keywords: Unpack[AuditKeywo
     - `cluster`: Run on a Dask cluster: tls://HOST:8786, tcp://HOST:8786 in a network that you trust, or local:4 for
       four workers on this machine (default: no cluster).
     - `for_`: Start no new run after this time: a number of seconds, "5m" or "1h" (default: no limit).
+    - `rows`: Write a line for each probe row to this csv or parquet file: how often its prediction changes, between
+      what, and its own columns (default: none).
 
     For Python alone:
 
@@ -185,7 +190,7 @@ def ask(question: str, subject: Learner, source: object = None, **keywords: Unpa
     - `pairs`: Maximum number of pairs (default: as many as are always enough).
     - `measure`: What is estimated: rho, the probability that two outputs differ, or churn, the share of predictions
       that change (default: rho).
-    - `score`: as in `audit`.
+    - `scale`, `score`: as in `audit`.
 
     `explain`: Why do two runs of the subject differ on fresh samples with the same r? Runs its code, and says what to
     change.
@@ -194,8 +199,8 @@ def ask(question: str, subject: Learner, source: object = None, **keywords: Unpa
       times as many.
     - `trace`: Also look for the first local variable that differs although its inputs do not; this is a hint only, and
       slow.
-    - `fixed`, `inputs`, `private`, `family`, `rho`, `measure`, `score`, `score_at_least`, `no_integrate`, `baseline`:
-      as in `audit`.
+    - `fixed`, `inputs`, `private`, `family`, `rho`, `measure`, `scale`, `rows`, `by`, `score`, `score_at_least`,
+      `no_integrate`, `baseline`: as in `audit`.
 
     `hunt`: For which source of a family is rho largest, and is it more than you accept? Runs the code of the subject.
 

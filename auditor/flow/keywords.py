@@ -39,6 +39,9 @@ class ReplayKeywords(TypedDict, total=False):
     rho: float | None
     pairs: int | None
     measure: str | None
+    scale: float | None
+    rows: Any
+    by: str | None
     score: Any
     score_at_least: float | None
     no_integrate: bool

@@ -28,7 +28,7 @@ from auditor.flow.record import Earlier, Record
 from auditor.trials.trial import Trial
 from auditor.values import Difference
 
-_VERSION = 5  # 1 had no checksums, 2 no cells, 3 neither counts nor cases, 4 no scores
+_VERSION = 5  # 1 had no checksums, 2 no cells, 3 neither counts nor cases, 4 no scores and predictions
 _APPLICATION = 0x61756474  # "audt": what marks a file as a ledger
 _WAIT = 30.0  # seconds for another audit that writes
 _TABLES = """
@@ -38,7 +38,8 @@ CREATE TABLE IF NOT EXISTS audits (
 ) STRICT;
 CREATE TABLE IF NOT EXISTS trials (
   audit INTEGER NOT NULL REFERENCES audits, cell INTEGER NOT NULL, pair INTEGER NOT NULL, difference TEXT,
-  accurate INTEGER, seconds REAL NOT NULL, churn REAL, bottoms TEXT, payload TEXT, scores TEXT, checksum BLOB NOT NULL,
+  accurate INTEGER, seconds REAL NOT NULL, churn REAL, bottoms TEXT, payload TEXT, scores TEXT,
+  predictions TEXT, checksum BLOB NOT NULL,
   PRIMARY KEY (audit, cell, pair)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS counts (
@@ -50,7 +51,7 @@ CREATE TABLE IF NOT EXISTS files (
   PRIMARY KEY (audit, file)
 ) STRICT, WITHOUT ROWID;
 """
-_STORED = "pair, difference, accurate, seconds, churn, bottoms, payload, scores"
+_STORED = "pair, difference, accurate, seconds, churn, bottoms, payload, scores, predictions"
 _KINDS = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
 
 _TRIAL = ("index", "differs", "path", "left", "right", "probability", "accurate", "churn", "score")
@@ -87,7 +88,7 @@ def check_trials(connection: sqlite3.Connection) -> None:
 def write_trials(connection: sqlite3.Connection, audit: int, trials: Iterable[tuple[int, Trial]]) -> None:
     """Write trials, each with its cell; one that is there already stays as it is."""
     rows = [signed((audit, cell, *_row(trial))) for cell, trial in trials]
-    connection.executemany("INSERT OR IGNORE INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    connection.executemany("INSERT OR IGNORE INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
 
 def write_files(connection: sqlite3.Connection, audit: int, files: Mapping[str, str]) -> None:
@@ -123,18 +124,20 @@ def _row(trial: Trial) -> tuple[Any, ...]:
     bottoms = dumps(trial.bottoms) if trial.bottoms else None
     payload = None if trial.payload is None else dumps(trial.payload)
     scores = dumps(trial.scores) if trial.scores else None
-    return trial.index, difference, accurate, trial.seconds, trial.churn, bottoms, payload, scores
+    predictions = dumps(trial.predictions) if trial.predictions else None
+    return trial.index, difference, accurate, trial.seconds, trial.churn, bottoms, payload, scores, predictions
 
 
 def read_trials(connection: sqlite3.Connection, audit: int) -> Iterator[tuple[int, Trial]]:
     """Yield the trials of an audit, each with its cell, in their order."""
     rows = connection.execute(f"SELECT cell, {_STORED} FROM trials WHERE audit = ? ORDER BY cell, pair", (audit,))
-    for cell, pair, difference, accurate, seconds, churn, bottoms, payload, scores in rows:
+    for cell, pair, difference, accurate, seconds, churn, bottoms, payload, scores, predictions in rows:
         found = None if difference is None else Difference(*loads(difference))
         no_output = tuple(loads(bottoms)) if bottoms else ()
         more = None if payload is None else loads(payload)
         judged, scored = None if accurate is None else bool(accurate), tuple(loads(scores)) if scores else ()
-        yield cell, Trial(pair, found, judged, seconds, churn, no_output, more, scored)
+        predicted = tuple(loads(predictions)) if predictions else ()
+        yield cell, Trial(pair, found, judged, seconds, churn, no_output, more, scored, predicted)
 
 
 def check_kind_of_file(file: str) -> None:

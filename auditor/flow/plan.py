@@ -42,6 +42,7 @@ class Plan(msgspec.Struct, frozen=True):
     named: int = 0  # trials that are run before those that count for a pass
     integrates: bool = False  # whether rho is the mean of what is known of each pair, and no count of coins
     extends: bool = True  # whether a ledger lets it go on after its budget, if it is undecided by then
+    apart: str = ""  # how far apart predictions are, in words, where churn is no share of them
     score: float | None = None  # the least mean score that is asked for, as a number in [0, 1]
     stated: float | None = None  # the confidence of all that is said together, where this plan has a share of the error
 

@@ -20,6 +20,7 @@ from auditor.errors import AuditorError, BadValue, UsageError, suggestion
 from auditor.flow.parts import Bar, Chart, Details, Part
 from auditor.flow.plan import Plan
 from auditor.flow.record import Accuracy, CellRow, Finding, Measure, Record, RhoInterval, Score
+from auditor.flow.rows import ProbeRows
 from auditor.flow.verdict import Verdict
 from auditor.flow.wobbles import Wobbles
 from auditor.lookup import CHECK, QUESTIONS, registered
@@ -131,6 +132,10 @@ class Inquiry(Protocol):
         """Return the same inquiry with the gate of `first_budget` trials, which was undecided then and goes on."""
         return self
 
+    def finish(self) -> None:
+        """Write what was asked for besides the record; called once, after the record is made."""
+        return
+
     def close(self) -> None:
         """Release what it has opened; called once, however the audit ends."""
         return
@@ -203,6 +208,7 @@ class Answer(msgspec.Struct):
     examples: list[Mismatch] = []
     findings: list[Finding] = []
     wobbles: Wobbles | None = None
+    probe_rows: ProbeRows | None = None
 
 
 @cache

@@ -22,6 +22,7 @@ from auditor.case import Case
 from auditor.errors import EXIT_CODES, AuditorError, UsageError, in_words
 from auditor.escape import json_text
 from auditor.files import read_bytes
+from auditor.flow.rows import ProbeRows
 from auditor.flow.wobbles import SeenText, Wobbles
 from auditor.host.boundary import in_host
 from auditor.subjects.subject import param_text
@@ -261,6 +262,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     preflight: Preflight | None  # what was looked at before anything was counted
     findings: list[Finding]  # what is worth knowing besides the verdict
     examples: list[Example]  # the first pairs that differ
+    rows: ProbeRows | None = None  # which predictions change, row by row, where outputs are predictions
     wobbles: Wobbles | None = None  # which elements of the outputs differ, where a question about pairs looked
     wording: Wording | None = None  # what the subject calls its answers
     drawn: Drawn | None = None  # what a sample is made of, where the subject has words of its own

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from auditor.flow.ledger import Ledger
 
 _BEFORE = -1.0  # seconds: what a ledger had took none of this run's
-_OWN_FIELDS = ("params", "family", "baseline")  # options that a record has in a field of its own
+_OWN_FIELDS = ("params", "family", "baseline", "rows")  # options that a record has in a field of its own
 _OF_PLAN = ("design", "target", "confidence", "budget", "first_budget", "family", "unit")  # as they are
 _OF_VERDICT = ("reason", "decided_by", "error_spent", "bound")
 _OF_ANSWER = ("measures", "pairs", "mismatches", "rho", "accuracy", "score", "wobbles")
@@ -119,6 +119,11 @@ def carry_out(
         run.ledger.finish(lambda: to_json(record), is_over=record.decided_by != "interrupt" and not run.stopped)
         if run.ledger.trouble:
             run.findings.append(Finding("ledger", "warning", run.ledger.trouble))
+            record = run.record(request, verdict)
+        try:
+            run.inquiry.finish()
+        except UsageError as error:  # the verdict stands
+            run.findings.append(Finding("rows", "warning", str(error)))
             record = run.record(request, verdict)
     return record
 
@@ -568,6 +573,7 @@ def _make_record(run: Run, request: Request, answer: Answer, verdict: Verdict, s
             limits={name: value for name, value in limits.items() if value is not None},
         ),
         environment=environment(),
+        rows=answer.probe_rows,
         **{name: getattr(plan, name) for name in _OF_PLAN},
         **{name: getattr(verdict, name) for name in _OF_VERDICT},
         **{name: getattr(answer, name) for name in _OF_ANSWER},

@@ -71,6 +71,9 @@ class CellQuestion(Question):
             raise UsageError("--private both compares two plain audits: with other questions give shared or unshared")
         if len(cells) == 1:
             return self.settle(cells[0], options)
+        for name in ("rows", "by"):
+            if getattr(options, name, None) is not None:
+                raise UsageError(f"--{name} is about the rows of one source, and there are {len(cells)}: ask about one")
         leaves = [self.settle(cell, options).planned(cells=len(cells)) for cell in cells]  # each fails with its share
         targets = {leaf.plan.target or 0.0 for leaf in leaves}
         if len(targets) > 1:
@@ -449,6 +452,9 @@ class UnsharedAndShared(Inquiry):
     def steps(self) -> Steps:
         for cell, leaf in enumerate(self.leaves):
             yield from leaf.steps(cell)
+
+    def finish(self) -> None:
+        self.leaves[_UNSHARED].finish()
 
     def settings(self) -> dict[str, Any]:
         return {**self.leaves[_UNSHARED].settings(), "private": "both"}

@@ -21,9 +21,9 @@ from auditor.flow.record import Record
 from auditor.flow.verdict import Verdict
 from auditor.flow.wobbles import WATCHED
 from auditor.questions.cells import load_asked
-from auditor.questions.pairs import Churn, PairsInquiry, check_has_churn
+from auditor.questions.pairs import Churn, PairsInquiry, apart_words, check_has_churn
 from auditor.questions.reasons import found_words
-from auditor.request import SCORE, SURE, Options, Request, option
+from auditor.request import SCALE, SCORE, SURE, Options, Request, option
 from auditor.statistics.cost import always_enough, fewest_pairs, next_look, soonest
 from auditor.statistics.interval import MeanEvidence, two_sided
 from auditor.statistics.outward import about, between, exact, sure
@@ -49,6 +49,7 @@ class EstimateOptions(Options, frozen=True, kw_only=True):
             "WHAT",
         ),
     ] = "rho"
+    scale: Annotated[float | None, SCALE] = None
     score: Annotated[Any, SCORE] = None
 
 
@@ -210,6 +211,7 @@ class Estimate(Question):
         cell = make_cell(self.name, subject, request.source, options)
         if plan.gates == "churn":
             check_has_churn(cell)
+        plan = replace(plan, apart=apart_words(cell))
         return EstimateInquiry(replace(cell, watched=WATCHED, name="the declared source"), plan)
 
     def title(self, record: Record) -> str:

@@ -26,7 +26,7 @@ from auditor.foreign import call
 from auditor.host.boundary import in_host
 from auditor.lookup import find_object, importable_name
 from auditor.questions.cells import CellQuestion
-from auditor.questions.pairs import PairsInquiry, PairsOptions, make_pairs_plan
+from auditor.questions.pairs import PairsInquiry, PairsOptions, make_pairs_plan, rows_asked
 from auditor.questions.reasons import Judged
 from auditor.randomness import from_key
 from auditor.request import OTHER, Request, option
@@ -179,7 +179,7 @@ class LossQuestion(CellQuestion):
             follows=f": so rho is above {exact(plan.target or 0.0)}",
         )
         plan, cell = replace(plan, delta=allowed), replace(cell, oracle=loss, watched=WATCHED)
-        return LossPairs(cell, plan, judged=judged)
+        return LossPairs(cell, plan, judged=judged, **rows_asked(cell, options))
 
 
 def _check_resample(resample: str | None) -> None:

@@ -26,7 +26,7 @@ from auditor.flow.question import Answer
 from auditor.flow.record import Record
 from auditor.flow.verdict import Bound, Verdict
 from auditor.flow.wobbles import WATCHED
-from auditor.questions.pairs import Churn, PairsInquiry, PairsOptions, make_pairs_plan
+from auditor.questions.pairs import Churn, PairsInquiry, PairsOptions, make_pairs_plan, rows_asked
 from auditor.statistics.gate import Gate
 from auditor.statistics.interval import sequence_lower, sequence_upper
 from auditor.statistics.outward import at_least, at_most, between, exact, percent, sure
@@ -89,7 +89,8 @@ def settle_no_worse(cell: Cell, options: PairsOptions) -> NoWorse:
             "with a reason"
         )
     wanted, plan = plan.target or 0.0, replace(plan, target=target, delta=None)
-    return NoWorse(replace(cell, watched=WATCHED), plan, before=before, limits=limits, wanted=wanted)
+    asked = {"before": before, "limits": limits, "wanted": wanted, **rows_asked(cell, options)}
+    return NoWorse(replace(cell, watched=WATCHED), plan, **asked)
 
 
 def check_margin(margin: object) -> None:

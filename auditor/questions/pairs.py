@@ -25,8 +25,9 @@ from auditor.flow.verdict import Tally, Verdict, is_accuracy_certified, is_decid
 from auditor.flow.wobbles import WATCHED, wobbles
 from auditor.questions.cells import ONLY, CellQuestion, OneCell, cell_row
 from auditor.questions.reasons import Judged, decide
+from auditor.questions.rows import PointCount, check_rows_file
 from auditor.questions.scores import ScoreCount, combined, judged_by_score, with_score
-from auditor.request import NO_INTEGRATE, OTHER, RHO, SCORE, SCORE_AT_LEAST, SURE, OverCells, option
+from auditor.request import NO_INTEGRATE, OTHER, RHO, RUN, SCALE, SCORE, SCORE_AT_LEAST, SURE, OverCells, option
 from auditor.statistics.cost import prospect, soonest
 from auditor.statistics.gate import Gate
 from auditor.statistics.interval import MeanEvidence, log_e_fail, two_sided
@@ -51,6 +52,26 @@ class PairsOptions(OverCells, frozen=True, kw_only=True):
             OTHER,
         ),
     ] = "rho"
+    scale: Annotated[float | None, SCALE] = None
+    rows: Annotated[
+        Any,
+        option(
+            "Write a line for each probe row to this csv or parquet file: how often its prediction changes, between "
+            "what, and its own columns (default: none).",
+            "FILE",
+            RUN,
+            basic=False,
+        ),
+    ] = None
+    by: Annotated[
+        str | None,
+        option(
+            "Say for which rows predictions change most, grouped by this column of the data (default: no groups).",
+            "COLUMN",
+            OTHER,
+            basic=False,
+        ),
+    ] = None
     score: Annotated[Any, SCORE] = None
     score_at_least: Annotated[float | None, SCORE_AT_LEAST] = None
     no_integrate: Annotated[bool, NO_INTEGRATE] = False
@@ -69,6 +90,10 @@ class Churn(msgspec.Struct, frozen=True):
     median: float
     ninth_decile: float
     largest: float
+    scale: float | None = None  # the distance of two numbers that count as wholly different
+    unshared: float | None = None  # the same for two fits that do not share r; an estimate without a guarantee
+    unshared_error: float | None = None  # its standard error
+    unshared_pairs: int | None = None  # whose fits it is made of
 
 
 class RhoAnswer(msgspec.Struct, frozen=True, tag_field="question", tag="rho"):
@@ -98,7 +123,15 @@ def make_pairs_plan(cell: Cell, options: PairsOptions, *, gates: str = "rho") ->
         pairs=options.pairs,
         fixed=options.fixed,
     )
-    return with_score(replace(plan, family=options.family), cell.scorer, options.score_at_least)
+    plan = replace(plan, family=options.family, apart=apart_words(cell))
+    return with_score(plan, cell.scorer, options.score_at_least)
+
+
+def apart_words(cell: Cell) -> str:
+    """Say how predictions are more or less apart; "" where they are the same or differ."""
+    if cell.scale is not None:
+        return f"where {exact(cell.scale)} counts as 1"
+    return "in total variation" if cell.view.is_of_shares and cell.within is None else ""
 
 
 @dataclass(slots=True)
@@ -110,6 +143,9 @@ class PairsInquiry(OneCell):
     churns: list[float] = field(default_factory=list)
     elements: list[Any] = field(default_factory=list)  # what the first pairs showed of their outputs' elements
     scores: ScoreCount = field(default_factory=ScoreCount)
+    points: PointCount = field(default_factory=PointCount)
+    rows_file: str | None = None  # where all rows go, if anywhere
+    by: str | None = None  # the column that groups them
     gate: Gate = field(init=False)
 
     def __post_init__(self) -> None:
@@ -144,6 +180,7 @@ class PairsInquiry(OneCell):
         if trial.payload is not None:
             self.elements.append(trial.payload)
         self.scores.add(self.cell.scorer, trial)
+        self.points.add(self.cell, trial)
         self.tally = self.tally.plus(differs=differs, accurate=trial.accurate)
 
     def claim(self) -> str:
@@ -203,7 +240,12 @@ class PairsInquiry(OneCell):
             examples=self.examples,
             findings=[*self._unscored()],
             wobbles=wobbles(self.elements, self.tally.pairs, self.bench.view.numbers if self.bench else None),
+            probe_rows=self.points.answer(self.cell, self.by, error_probability(self.plan.each)),
         )
+
+    def finish(self) -> None:
+        if self.rows_file is not None:
+            self.points.write(self.cell, self.rows_file)
 
     def _unscored(self) -> Iterator[Finding]:
         """Yield that an estimator has no score, though others of its kind have."""
@@ -227,7 +269,12 @@ class PairsInquiry(OneCell):
         if not self.churns:
             return None
         quantiles = np.quantile(self.churns, [0.5, 0.9, 1.0], method="inverted_cdf").tolist()
-        return Churn(*self.of_mean(self.mean), self.plan.confidence, *quantiles)
+        found = Churn(*self.of_mean(self.mean), self.plan.confidence, *quantiles)
+        found = replace(found, scale=self.cell.scale)
+        if (unshared := self.points.unshared(self.cell)) is None:
+            return found
+        mean, error, pairs = unshared
+        return replace(found, unshared=mean, unshared_error=error, unshared_pairs=pairs)
 
     def of_mean(self, mean: MeanEvidence) -> tuple[float, float, float]:
         """Return the mean of what was seen, and limits of the true one."""
@@ -289,7 +336,22 @@ def accuracy_measure(found: Accuracy) -> Measure:
 
 def settle_counted(cell: Cell, options: PairsOptions, gates: str) -> PairsInquiry:
     """Return the inquiry that counts a cell's pairs, or the churn of each."""
-    return PairsInquiry(replace(cell, watched=WATCHED), make_pairs_plan(cell, options, gates=gates))
+    return PairsInquiry(
+        replace(cell, watched=WATCHED), make_pairs_plan(cell, options, gates=gates), **rows_asked(cell, options)
+    )
+
+
+def rows_asked(cell: Cell, options: PairsOptions) -> dict[str, Any]:
+    """Return what an inquiry is to do with single rows; UsageError before anything runs where it cannot."""
+    points = PointCount()
+    if options.rows is not None:
+        check_rows_file(str(options.rows))
+    for name, value in (("rows", options.rows), ("by", options.by)):
+        if value is not None and not cell.view.may_have_rows:
+            raise UsageError(f"--{name} is about predictions, and the view is {cell.view.name}: use --view predict")
+    if options.by is not None:
+        points.check_column(cell, options.by)
+    return {"points": points, "rows_file": None if options.rows is None else str(options.rows), "by": options.by}
 
 
 def check_has_churn(cell: Cell) -> None:

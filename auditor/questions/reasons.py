@@ -74,6 +74,8 @@ def found_words(plan: Plan, tally: Tally, mean: MeanEvidence) -> str:
     n, k = tally.pairs, tally.mismatches
     rate, pairs = _seen_rate(plan, tally, mean), "1 pair" if n == 1 else f"{n:,} pairs"
     if plan.gates == "churn":
+        if plan.apart and 0 < rate < 1:
+            return f"The predictions of two fits are {about(rate, 1.0)} apart on average, {plan.apart}, over {pairs}"
         if rate in (0, 1):
             return f"{'Every' if rate else 'No'} prediction changed in {pairs}"
         return f"Two fits disagree on about {about(100 * rate, 100.0)} % of the predictions, over {pairs}"

@@ -13,12 +13,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from auditor.errors import UsageError
 from auditor.escape import shortened
-from auditor.flow.parts import Bar, Chart, Command, Details, Facts, Listing, Part, Table, Words
+from auditor.flow.parts import Bar, Chart, Command, Details, Facts, Listing, Part, Series, Table, Words
 from auditor.flow.question import Inquiry, Question, find_question, registered_questions
 from auditor.flow.record import IN_PROCESS, Record
+from auditor.flow.rows import ProbeRows, RowFlips
 from auditor.flow.wobbles import WATCHED, Element, Wobbles
 from auditor.report import spoken
 from auditor.report.spoken import share
@@ -28,6 +30,7 @@ from auditor.statistics.outward import at_least, at_most, between, exact, percen
 _NAME = 60  # characters of a cell's name in a table
 _ELEMENTS = 3  # differing elements that have a line of their own
 _ONE_SCREEN = 2  # and on one screen
+_VERBOSE = 10  # rows of a table of rows, on a terminal
 _SHOWN = 60  # characters of an output in a line
 # Facts about how an audit was run, which a page shows apart from what was measured.
 HOW_IT_RAN = (
@@ -95,10 +98,12 @@ def describe(record: Record, *, verbose: bool = False) -> Iterator[Part]:
     if not verbose:
         yield from _one_screen(record, report)
         return
+    rows = [part for part in rows_parts(record) if not isinstance(part, Chart)]
     if report.is_survey:
         yield from (*(bar for bar in report.bars if bar.target is None), *report.found, report.facts)
     else:
         yield from (*report.bars, report.facts, *report.found, *report.cells)
+    yield from (*(replace(part, rows=part.rows[:_VERBOSE]) if isinstance(part, Table) else part for part in rows),)
     yield from (*report.evidence, *report.scope)
 
 
@@ -107,8 +112,12 @@ def _one_screen(record: Record, report: Report) -> Iterator[Part]:
     if record.verdict != "error":
         yield from (bar for bar in report.bars if bar.target is None or not report.is_survey)
     rows: list[Row] = [("estimate", estimate)] if (estimate := _mean(record)) else []
+    if rows and measure_name(record) == "churn":
+        rows += _unshared(answer_of(record).get("churn") or {})
     if rows := [*rows, *_score(record)]:
         yield Facts(rows)
+    if record.rows and record.rows.groups:
+        yield _group_table(record, record.rows)
     yield from report.lead
     if not report.is_survey:
         yield from _cells(record, with_limits=False)
@@ -319,18 +328,32 @@ def _measured(record: Record, verbose: bool) -> Iterator[Row]:
         if found := answer.get("integrated"):
             yield from _integrated(record, found)
     if churn := answer.get("churn"):
+        how = f"apart, where {churn['scale']:g} counts as 1," if churn.get("scale") else "of the probe points change"
+        how = "apart in total variation" if record.view.endswith("predict_proba") else how
         limits = between(churn["low"], churn["high"], beside=record.target)
         is_judged = record.question == "churn" and record.bound is not None
         interval = "" if is_judged else f", {limits} ({percent(churn['confidence'])} confidence)"
         yield (
             "churn",
-            f"{churn['mean']:.3g} of the probe points change on average{interval}; "
+            f"{churn['mean']:.3g} {how} on average{interval}; "
             f"half of the pairs at most {at_most(churn['median'])}, "
             f"nine in ten at most {at_most(churn['ninth_decile'])}",
         )
+        yield from _unshared(churn)
     if record.accuracy:
         yield _accuracy(record, answer.get("loss"))
     yield from _score(record)
+
+
+def _unshared(churn: dict[str, Any]) -> Iterator[Row]:
+    """Yield how much two fits differ that do not share r, so that a user sees what sharing it buys."""
+    if churn.get("unshared") is None:
+        return
+    yield (
+        "unshared",
+        f"{churn['unshared']:.3g}, with a standard error of {churn['unshared_error']:.2g}, for two fits that do not "
+        f"share r: an estimate from the fits of {churn['unshared_pairs']:,} pairs, without a guarantee",
+    )
 
 
 def _score(record: Record) -> Iterator[Row]:
@@ -660,6 +683,7 @@ def _wobble_lines(record: Record, wobbles: Wobbles, most: int) -> Iterator[str]:
 def _many_elements(record: Record, wobbles: Wobbles, most: int) -> Iterator[str]:
     """Yield a sentence for all elements, and a line for each of those that differ most often."""
     noun = _noun(record, wobbles)
+    ranked = [*_row_lines(record, _row_noun(record), most)]
     every = wobbles.unsteady == wobbles.size
     of = "" if wobbles.size is None or every else f" of {wobbles.size:,}"
     which = f"{'all ' if every else '' if wobbles.whole else 'at least '}{wobbles.unsteady:,}{of} {noun}s"
@@ -668,9 +692,111 @@ def _many_elements(record: Record, wobbles: Wobbles, most: int) -> Iterator[str]
     if wobbles.always == wobbles.unsteady and wobbles.whole:
         yield f"{which} {verb} in every pair{by}"
         return
+    if ranked:
+        yield f"{which} {verb} in some pair{by}; most often, counted in pairs that did not choose them:"
+        yield from ranked
+        return
     yield f"{which} {verb} in some pair{by}{'; most often:' if most else ''}"
     for each in wobbles.elements[:most]:
         yield f"{_element_name(record, wobbles, each)} in {_of(each, wobbles)}{_values(each)}"
+
+
+def _row_lines(record: Record, noun: str, most: int) -> Iterator[str]:
+    """Yield a line for each of the rows that change most often, by pairs that did not choose them."""
+    for one in record.rows.worst[:most] if record.rows else ():
+        often = f"in {one.pairs:,} of {one.of:,} pairs"
+        if _is_of_distance(record):
+            often = f"{one.distance:.3g} apart on average"
+        yield f"{noun} {one.row} {often}{_predicted(one)}"
+
+
+def _is_of_distance(record: Record) -> bool:
+    """True if two predictions may be more or less apart, and not only the same or another."""
+    return bool(record.asked.get("scale")) or record.view.endswith("predict_proba")
+
+
+def _predicted(one: RowFlips) -> str:
+    """Return what fits predict for a row: " (1 or 2)", or the range of most of the numbers."""
+    if one.quantiles:
+        return f" ({one.quantiles[0]:.4g} to {one.quantiles[-1]:.4g})"
+    *others, last = [value.text for value in one.values] or [""]
+    return f" ({', '.join(others)} or {last})" if others else f" ({last})" if last else ""
+
+
+_OWN_COLUMNS = 8  # of a row that a table has room for
+
+
+def rows_parts(record: Record) -> Iterator[Part]:
+    """Yield which rows' predictions change: in which groups, the worst of them with their columns, and a plot."""
+    found = record.rows
+    if found is None or not found.unsteady:
+        return
+    if found.groups:
+        yield _group_table(record, found)
+    if found.worst:
+        yield _worst_table(record, found)
+    if found.plot:
+        low, high = (end(point[0] for point in found.plot) for end in (min, max))
+        same = Series("where they agree", "line", [(low, None, low, None), (high, None, high, None)])
+        points, what = (
+            Series("a row: other fits, from 5 to 95 %", "points", [_plotted(*one) for one in found.plot]),
+            found.plotted,
+        )
+        yield Chart(f"{record.subject}  instability", f"{what} by one fit", f"{what} by others", [points, same])
+    bins = len(found.histogram) - 1
+    shares = ["none", *(f"up to {100 * (place + 1) // bins} %" for place in range(bins))]
+    counts = [(name, f"{count:,}") for name, count in zip(shares, found.histogram, strict=False) if count]
+    yield Table(("of the pairs", "rows"), counts, title=f"In how many of {found.pairs:,} pairs the prediction changes:")
+
+
+def _worst_table(record: Record, found: ProbeRows) -> Table:
+    """Return the rows that change most, with as many of their own columns as there is room for, and the label."""
+    names = found.columns
+    places = [*range(len(names))]
+    if len(names) > _OWN_COLUMNS:
+        places = [*places[: _OWN_COLUMNS - 1], places[-1]]
+    table = [
+        (
+            str(one.row),
+            f"{one.pairs:,} of {one.of:,}",
+            f"{one.distance:.3g}",
+            _predicted(one).strip(" ()"),
+            *(_own_value(one.columns[place]) if place < len(one.columns) else "" for place in places),
+        )
+        for one in found.worst
+    ]
+    title = f"The {len(table)} rows that change most in pairs of even numbers, as those of odd numbers show them:"
+    head = (_row_noun(record), "pairs", "distance", "predicted", *(names[place] for place in places))
+    return Table(head, table, title=title, extra=4)
+
+
+def _plotted(x: float, low: float, middle: float, high: float) -> tuple[float, float, float, float]:
+    return x, low, middle, high
+
+
+def _own_value(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else shortened(str(value), _NAME)
+
+
+def _group_table(record: Record, found: ProbeRows) -> Table:
+    rows = [
+        (
+            shortened(one.name, _NAME),
+            f"{one.rows:,}",
+            f"{one.estimate:.3g}",
+            "" if one.standard_error is None else f"{one.standard_error:.2g}",
+            at_least(one.low),
+            at_most(one.high),
+        )
+        for one in found.groups
+    ]
+    sure = percent(found.confidence or 0.0)
+    title = f"Churn by {found.by}, over {found.pairs:,} pairs; these limits hold together with {sure} confidence:"
+    return Table(("", "rows", "churn", "standard error", "at least", "at most"), rows, title=title)
+
+
+def _row_noun(record: Record) -> str:
+    return "row" if record.resample and not isinstance(record.probe, str) else "probe row"
 
 
 def wobble_table(record: Record) -> Table | None:
@@ -717,9 +843,9 @@ def _values(one: Element) -> str:
 def _noun(record: Record, wobbles: Wobbles) -> str:
     if wobbles.kind == "choice":
         return "feature" if _CHOOSES.search(record.view) else "element"
-    if not record.view.startswith("predict"):
+    if not record.view.startswith("predict") or record.view.endswith("predict_proba"):
         return "element"
-    return "row" if record.resample and not isinstance(record.probe, str) else "probe row"
+    return _row_noun(record)
 
 
 def _element_name(record: Record, wobbles: Wobbles, one: Element) -> str:

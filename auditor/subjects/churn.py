@@ -1,7 +1,11 @@
-"""How much do two arrays of predictions differ? The share of their points, by the same policy as `same`.
+"""How much do two arrays of predictions differ? By a distance in [0, 1] at each point, and its mean.
 
-It is 0 exactly when the two are the same: what differs, but in no point (a list and an array), differs in all of them.
-Of two partitions it is the share after the best matching of their labels, by scipy's assignment.
+Labels, and numbers by default, are 0 apart if they are the same by the policy of `same`, or close where a tolerance is
+given, and else 1: the mean is then the share of points that differ. With a scale S two numbers are min(1, |a - b| / S)
+apart. Of predicted probabilities it is the total variation, half of the sum of |p - q| over the classes.
+
+The mean is 0 exactly when the two are the same: what differs, but in no point (a list and an array), differs in all of
+them. Of two partitions it is the share after the best matching of their labels, by scipy's assignment.
 """
 
 from __future__ import annotations
@@ -9,9 +13,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from auditor.errors import SubjectError
 from auditor.subjects.views.partition import matched
 from auditor.values import Tolerance, base_value, differing, same, settle
+
+Reals = npt.NDArray[np.float64]
 
 
 def points_of(predictions: Any, settled: Any) -> Any:
@@ -28,23 +36,44 @@ def points_of(predictions: Any, settled: Any) -> Any:
     return settle(array) if array.ndim else None
 
 
-def share_of_points(left: Any, right: Any, within: Tolerance | None = None) -> float:
-    """Return the share of points in which predictions differ that are known to differ, or not to be close."""
+def distances(
+    left: Any, right: Any, within: Tolerance | None = None, scale: float | None = None, *, shares: bool = False
+) -> Reals:
+    """Return how far apart two predictions are at each of as many points, as numbers in [0, 1]; `shares` says that they
+    are probabilities of classes."""
+    arrays = isinstance(left, np.ndarray) and isinstance(right, np.ndarray) and left.shape == right.shape
+    are_numbers = arrays and left.dtype.kind in "biuf" and right.dtype.kind in "biuf"
+    if scale is not None and not are_numbers:
+        raise SubjectError(f"--scale {scale:g} is for predictions that are numbers, and these are none: leave it out")
+    if are_numbers and (scale is not None or (shares and left.ndim == 2 and within is None)):
+        with np.errstate(all="ignore"):
+            a, b = left.astype(float), right.astype(float)
+            gaps = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
+            gaps = np.where(np.isnan(gaps), np.inf, gaps).reshape(len(a), -1)
+            far = gaps.sum(axis=1) / 2 if scale is None else gaps.max(axis=1) / scale
+            return np.asarray(np.minimum(1.0, far))
+    found = np.zeros(len(left))
+    if arrays and not (left.dtype.hasobject or right.dtype.hasobject):
+        found[differing(left, right, within) * len(left) // left.size] = 1.0
+    else:
+        found[:] = [not same(mine, theirs, within) for mine, theirs in zip(left, right, strict=True)]
+    return found
+
+
+def mean_distance(
+    left: Any, right: Any, within: Tolerance | None = None, scale: float | None = None, *, shares: bool = False
+) -> float:
+    """Return the mean distance of predictions that are known to differ, or not to be close."""
     if left is None or right is None or len(left) != len(right) or not len(left):
         return 1.0
-    arrays = isinstance(left, np.ndarray) and isinstance(right, np.ndarray) and left.shape == right.shape
-    if arrays and not (left.dtype.hasobject or right.dtype.hasobject):
-        different = len({*(differing(left, right, within) * len(left) // left.size).tolist()})
-    else:
-        different = sum(not same(mine, theirs, within) for mine, theirs in zip(left, right, strict=True))
-    return different / len(left) or 1.0
+    return float(distances(left, right, within, scale, shares=shares).mean()) or 1.0
 
 
 def share_of_labels(left: Any, right: Any) -> float:
     """Return the share of points that differ once the names of labels that fit best have been matched."""
     if left is None or right is None or len(left) != len(right) or not len(left):
         return 1.0
-    return share_of_points(left, matched(left, right))
+    return mean_distance(left, matched(left, right))
 
 
 def has_rows(points: Any, rows: int | None) -> bool:

@@ -6,6 +6,7 @@ Cells of equal seed have the same samples and the same r; all others differ.
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from numbers import Real
 from typing import Any
@@ -15,12 +16,13 @@ import numpy as np
 from msgspec.structs import replace
 
 from auditor.errors import BadValue, NotComparable, UnknownTruth, UsageError, check_count
+from auditor.escape import shortened
 from auditor.host.boundary import in_host
 from auditor.host.limits import read_memory
 from auditor.randomness import from_key
 from auditor.request import Options
 from auditor.sources.datasets import Dataset, check_kind, is_shift, takes_kind
-from auditor.sources.frames import as_matrix, library_of
+from auditor.sources.frames import as_matrix, column_at, columns_of, library_of
 from auditor.sources.shifts import Shifted
 from auditor.sources.source import Source, check_size, is_dataset, load_dataset, load_source
 from auditor.sources.tables import FRAMES, installed_frame
@@ -37,6 +39,7 @@ from auditor.values import Tolerance, describe, make_tolerance, same
 # Questions that look at outputs one by one, or at other runs than the two of a pair.
 _NOT_OF_PAIRS = ("churn", "loss", "nu", "list_size", "reuse", "explain", "repair", "compare")
 SCORED = ("rho", "churn", "loss", "estimate", "curve", "price", "choose")  # questions whose pairs are scored
+_COLUMNS, _LONGEST = 100, 60  # columns of a row that are shown, and characters of a value
 PROBE = 1000  # points on which predictions are compared
 
 
@@ -73,6 +76,7 @@ class Cell(msgspec.Struct, frozen=True):
     kin: str = ""  # cells of one name share what the preflight found for the first of them
     within: Tolerance | None = None  # how far apart numbers of two outputs may be
     scorer: Scorer | None = None  # scores the outputs, where they are scored
+    scale: float | None = None  # how far apart two numbers are that count as wholly different
 
 
 @in_host
@@ -127,6 +131,8 @@ def make_cell(
             f"{within.words}: a tolerance is for amounts, and the view {view.name} sees places or names, of which none "
             "is near another: leave one of them out"
         )
+    scale = getattr(options, "scale", None)
+    _check_scale(scale, view, within)
     return Cell(
         question=question,
         subject=subject,
@@ -142,7 +148,22 @@ def make_cell(
         overridden=_overridden(subject, source, size, options),
         within=within,
         scorer=_scorer(question, subject, source_used, size_used, kind, options),
+        scale=scale,
     )
+
+
+def _check_scale(scale: object, view: View, within: Tolerance | None) -> None:
+    if scale is None:
+        return
+    if isinstance(scale, bool) or not isinstance(scale, (int, float)) or not 0 < scale < math.inf:
+        raise BadValue("scale", scale, "must be above 0: the distance of two numbers that count as wholly different")
+    if within:
+        raise UsageError(f"--scale {scale:g} and {within.words} are two ways to say how far apart is far: use one")
+    if not view.may_have_rows or not view.is_of_amounts or view.is_of_shares:
+        raise UsageError(
+            f"--scale {scale:g} is for predictions that are numbers, and the view here is {view.name}: use --view "
+            "predict, or leave it out"
+        )
 
 
 def _scorer(question: str, subject: Subject, source: object, size: int, kind: str, options: Any) -> Scorer | None:
@@ -273,6 +294,7 @@ def make_bench(cell: Cell, *, apart: bool = False) -> Bench:
         within=cell.within,
         watched=cell.watched,
         scorer=cell.scorer,
+        scale=cell.scale,
         prepare=partial(_draw_first, probe=given_probe(cell)),
     )
     is_foreign = not isinstance(source, (Dataset, Shifted)) and (source.spec is None or ":" in source.spec)
@@ -301,7 +323,58 @@ def _draw_first(bench: Bench, probe: Any) -> Bench:
     if probe is None:
         return bench
     numbers = probe_rows(probe, bench.source, bench.keys)
-    return replace(bench, view=bench.view.on_probe(make_probe(probe, bench.source, bench.keys), numbers))
+    classes = _classes(bench) if bench.view.is_of_shares else None
+    return replace(bench, view=bench.view.on_probe(make_probe(probe, bench.source, bench.keys), numbers, classes))
+
+
+def _classes(bench: Bench) -> tuple[Any, ...] | None:
+    """Return the labels of a data set, or those of some rows that a source draws; None without labels."""
+    source = bench.source.base if isinstance(bench.source, Shifted) else bench.source
+    rows = source.rows if isinstance(source, Dataset) else source_points(PROBE, source, bench.keys)
+    return tuple(np.unique(np.asarray(rows[1])).tolist()) if isinstance(rows, tuple) and len(rows) == 2 else None
+
+
+class ProbeTable(msgspec.Struct, frozen=True):
+    """The probe points as a person knows them: their numbers in the data set, and their columns, the labels last."""
+
+    numbers: list[int] | None
+    names: list[str]
+    rows: list[list[Any]]
+
+
+@in_host
+def probe_table(cell: Cell) -> ProbeTable | None:
+    """Return the columns of the probe points, as plain numbers and texts; None where they are no table."""
+    given, source = given_probe(cell), source_of(cell)
+    keys = PairKeys(cell.seed, *cell.path)
+    if given is None:
+        return None
+    rows = source_points(given, source, keys) if isinstance(given, int) else given
+    x, y = rows if isinstance(rows, tuple) else (rows, None)
+    base = source.base if isinstance(source, Shifted) else source
+    known = columns_of(x)
+    matrix = as_matrix(x)
+    if library_of(matrix) == "scipy" or isinstance(matrix, list) or len(getattr(matrix, "shape", ())) != 2:
+        return None
+    if isinstance(base, Dataset) and not known and isinstance(given, int):
+        known = tuple(name for name in base.columns if name != base.target)
+    width = matrix.shape[1]
+    names = [*known] if len(known) == width else [f"x{place}" for place in range(width)]
+    columns = [column_at(matrix, place).tolist() for place in range(min(width, _COLUMNS))]
+    if y is not None and np.asarray(y).ndim == 1:
+        columns.append(np.asarray(y).tolist())
+        target = getattr(base, "target", "") if isinstance(given, int) else ""
+        names = [*names[:_COLUMNS], target or str(getattr(y, "name", None) or "label")]
+    numbers = probe_rows(given, source, keys)
+    plain = [[_plain_cell(value) for value in row] for row in zip(*columns, strict=True)]
+    return ProbeTable(None if numbers is None else [*numbers], names[: len(columns)], plain)
+
+
+def _plain_cell(value: Any) -> Any:
+    """Return a value of a table as JSON has it."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    return value if value is None or isinstance(value, (bool, int)) else shortened(str(value), _LONGEST)
 
 
 def make_probe(given: Any, source: Source, keys: PairKeys) -> Any:

@@ -87,6 +87,7 @@ def _settled_case(cell: Cell, source: Source) -> Case:
         probe=cell.probe,
         atol=cell.within.atol if cell.within else 0.0,
         rtol=cell.within.rtol if cell.within else 0.0,
+        scale=cell.scale,
         score=_score_name(cell),
         seed=cell.seed,
         path=cell.path,

@@ -21,7 +21,8 @@ from auditor.sources.datasets import Dataset
 from auditor.sources.sample import CountSample, Own, copied
 from auditor.sources.shifts import Shifted
 from auditor.sources.source import Source
-from auditor.subjects.churn import has_rows, points_of, share_of_labels, share_of_points
+from auditor.subjects.churn import has_rows, mean_distance, points_of, share_of_labels
+from auditor.subjects.predictions import PREDICTED, pack
 from auditor.subjects.programs import ProgramFailed
 from auditor.subjects.scoring import FRESH, Scorer
 from auditor.subjects.subject import Subject
@@ -110,12 +111,14 @@ class Bench(msgspec.Struct, frozen=True):
     within: Tolerance | None = None  # how far apart numbers of two outputs may be
     watched: int = 0  # pairs, the first, whose payload says which elements differ
     scorer: Scorer | None = None  # scores the outputs, where they are scored
+    scale: float | None = None  # how far apart two numbers are that count as wholly different
 
     @property
     def identity(self) -> tuple[int, ...]:
         """A key that differs from that of any other bench, and stays the same when a preflight adds what it found."""
         parts = (self.subject, self.source, self.keys, self.view, self.unit, self.oracle, self.scorer)
-        return (*map(id, parts), self.size, self.counted, self.shares_private, hash(self.within), self.watched)
+        near = hash((self.within, self.scale))
+        return (*map(id, parts), self.size, self.counted, self.shares_private, near, self.watched)
 
     def elsewhere(self) -> Bench:
         """Return the bench for a process that has a subject of its own, is sent its samples, and only runs it."""
@@ -294,10 +297,11 @@ class Trial(msgspec.Struct, frozen=True):
     difference: Difference | None  # None where the two outputs are the same
     accurate: bool | None  # of the first run; the second shares its r and is no new evidence
     seconds: float  # spent in the subject
-    churn: float | None = None  # the share of probe points that the two outputs predict differently
+    churn: float | None = None  # the mean distance of the two outputs over the probe points: 0 or 1 for labels
     bottoms: tuple[str, ...] = ()  # the runs that gave no output, a sentence each
     payload: Any = None  # what else a question needs of it: JSON, made where it ran
     scores: tuple[float | None, ...] = ()  # of its two runs, on rows that they have not seen, where they are scored
+    predictions: tuple[Any, ...] = ()  # of its two runs at the probe points, packed, for the first pairs
 
 
 class FirstRun(NamedTuple):
@@ -342,8 +346,17 @@ def second_run(bench: Bench, index: int, one: FirstRun, output: Any, seconds: fl
     difference = bench.difference(first, second)
     churn = _churn(bench, one.points, second, difference) if bench.view.rows else None
     payload = elements_of(bench, first, settle(second), difference) if index < bench.watched else None
+    predictions: tuple[Any, ...] = ()
+    if churn is not None and index < min(bench.watched, PREDICTED) and not bench.view.is_partition:
+        predictions = _predictions(one.points, second)
     scores = _scores(one.score, bench.score(output, index, 1))  # last: to predict may write into what was compared
-    return Trial(index, difference, one.accurate, both, churn, payload=payload, scores=scores)
+    return Trial(index, difference, one.accurate, both, churn, (), payload, scores, predictions)
+
+
+def _predictions(points: Any, second: Any) -> tuple[Any, ...]:
+    """Return what both runs predict, packed; nothing where that is neither labels nor numbers."""
+    packed = pack(points), pack(points_of(second, settle(second)))
+    return () if None in packed or packed[0][0] != packed[1][0] else packed  # type: ignore[index]
 
 
 def _scores(*scores: float | None) -> tuple[float | None, ...]:
@@ -360,7 +373,7 @@ def elements_of(bench: Bench, first: Any, second: Any, difference: Difference | 
 
 
 def _churn(bench: Bench, points: Any, second: Any, difference: Difference | None) -> float | None:
-    """Return the share of probe points that differ; None where the view has no row for each of them."""
+    """Return the mean distance over the probe points; None where the view has no row for each of them."""
     view = bench.view
     if difference is None:
         return 0.0 if has_rows(points, view.rows) else None
@@ -371,10 +384,11 @@ def _churn(bench: Bench, points: Any, second: Any, difference: Difference | None
 
 
 def share_apart(bench: Bench, points: Any, others: Any) -> float:
-    """Return the share of probe points that differ; of a partition after matching its labels, which are but names."""
+    """Return the mean distance over the probe points; of a partition the share that differs after matching its labels,
+    which are but names."""
     if bench.view.is_partition:
         return share_of_labels(points, others)
-    return share_of_points(points, others, bench.within)
+    return mean_distance(points, others, bench.within, bench.scale, shares=bench.view.is_of_shares)
 
 
 def timed_run(bench: Bench, index: int, which: int, fell: Mapping[int, str]) -> tuple[Any, float]:

@@ -77,6 +77,7 @@ def test_a_plan_that_says_nothing_is_of_pairs_of_one_cell() -> None:
         "named": 0,
         "integrates": False,
         "extends": True,
+        "apart": "",
         "score": None,
         "stated": None,
     }

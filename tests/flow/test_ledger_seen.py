@@ -107,6 +107,7 @@ OTHERS: dict[str, Case] = {
     "baseline": Case(
         BaselineCounts(90, 3), "baseline", {"baseline": BaselineCounts(90, 2), "pairs": 5}, without=("fixed",)
     ),
+    "scale": Case(2.0, "--scale: none and 2", {"view": "predict", "probe": 5}, fitted),
     "score": Case("accuracy", "--score: none and accuracy", {"view": "predict", "probe": 5}, fitted, labelled),
     "score_at_least": Case(
         0.3, "score: None and 0.3", {"view": "predict", "probe": 5, "score": "accuracy"}, fitted, labelled
@@ -114,6 +115,8 @@ OTHERS: dict[str, Case] = {
     "measure": Case("churn", "churn", {"view": "predict", "probe": 5}, fitted, without=("fixed",)),
 }
 SAME = {
+    "rows": "where a line for each row goes",
+    "by": "how a report groups rows",
     "ledger": "where it is kept",
     "resume": "that it goes on",
     "jobs": "who runs it: a record does not depend on it",
@@ -258,6 +261,7 @@ def trials() -> list[Trial]:
         "churn": [None, 0.0, 1 / 3],
         "bottoms": [(), ("raised ValueError: no",), ("a", "b")],
         "scores": [(), (0.25, None), (1 / 3, -1.0)],
+        "predictions": [(), (["labels", ["a", 1], "eJx="], ["numbers", [2], "eJz="])],
         "payload": [None, {"prints": ["a", None], "runs": 3}, [1, 2.5], "text"],
     }
     assert {*kinds} == {*Trial.__struct_fields__}, "a field that is new is kept too"

@@ -30,7 +30,7 @@ from auditor.statistics.interval import (
     sequence_lower,
     sequence_upper,
 )
-from auditor.subjects.churn import points_of, share_of_points
+from auditor.subjects.churn import mean_distance, points_of
 from auditor.values import same, settle
 
 
@@ -38,7 +38,7 @@ def churn_of(first: Any, second: Any) -> float:
     """As a pair has it."""
     if same(first, second):
         return 0.0
-    return share_of_points(points_of(first, settle(first)), points_of(second, settle(second)))
+    return mean_distance(points_of(first, settle(first)), points_of(second, settle(second)))
 
 
 def evidence(values: Any) -> MeanEvidence:

@@ -27,7 +27,7 @@ from auditor.errors import BadValue, NotComparable, SubjectError, UsageError
 from auditor.randomness import Randomness, from_key, root_key
 from auditor.subjects import estimators, inputs, signature
 from auditor.subjects.candidates import candidates, settled_target, what_it_has
-from auditor.subjects.churn import has_rows, points_of, share_of_labels, share_of_points
+from auditor.subjects.churn import has_rows, mean_distance, points_of, share_of_labels
 from auditor.subjects.estimators import Fit
 from auditor.subjects.finishing import Composed, FinishingStep, SettledCore, _is_named, check_steps
 from auditor.subjects.subject import Declaration, code_hash, has_text, load_subject, param_text, parse_param, subject
@@ -730,18 +730,18 @@ def test_numbers_are_rounded_and_nothing_else() -> None:
 
 def test_shares_of_points() -> None:
     quarter = np.array([1.0, 2.0, 3.0, np.nan]), np.array([1.0, 2.0, 4.0, np.nan])
-    assert share_of_points(*quarter) == 0.25
-    assert share_of_points([1, "a", 2.5], [1, "b", 2.5]) == 1 / 3
-    assert share_of_points(np.array([np.nan, 1.0, 2.0]), np.array([0.0, 1.0, 2.0])) == 1 / 3
-    assert share_of_points(np.array([[1, 2], [3, 4]]), np.array([[1, 2], [3, 5]])) == 0.5
-    assert share_of_points(np.array([1 + 1j, 2]), np.array([1 + 2j, 2])) == 0.5
+    assert mean_distance(*quarter) == 0.25
+    assert mean_distance([1, "a", 2.5], [1, "b", 2.5]) == 1 / 3
+    assert mean_distance(np.array([np.nan, 1.0, 2.0]), np.array([0.0, 1.0, 2.0])) == 1 / 3
+    assert mean_distance(np.array([[1, 2], [3, 4]]), np.array([[1, 2], [3, 5]])) == 0.5
+    assert mean_distance(np.array([1 + 1j, 2]), np.array([1 + 2j, 2])) == 0.5
     for left, right in ((None, [1]), ([1], None), ([1], [1, 2]), ([], []), ([1, 2], [1, 2])):
-        assert share_of_points(left, right) == 1.0
+        assert mean_distance(left, right) == 1.0
     near = Tolerance(atol=0.5)
-    assert share_of_points(np.array([1.0, 2.0]), np.array([1.4, 3.0]), near) == 0.5
-    assert share_of_points([1.0, 2.0], [1.4, 3.0], near) == 0.5
-    assert share_of_points(np.array([1, 2]), np.array([1.0, 3.0])) == 0.5
-    assert share_of_points(np.zeros((2, 0)), np.zeros((2, 0))) == 1.0
+    assert mean_distance(np.array([1.0, 2.0]), np.array([1.4, 3.0]), near) == 0.5
+    assert mean_distance([1.0, 2.0], [1.4, 3.0], near) == 0.5
+    assert mean_distance(np.array([1, 2]), np.array([1.0, 3.0])) == 0.5
+    assert mean_distance(np.zeros((2, 0)), np.zeros((2, 0))) == 1.0
     assert share_of_labels(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 1])) == 0.25
     for left, right in ((None, np.array([0])), (np.array([0]), None), (np.array([0]), np.array([0, 1]))):
         assert share_of_labels(left, right) == 1.0

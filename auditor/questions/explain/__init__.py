@@ -64,7 +64,10 @@ class Explain(Question):
     name: ClassVar[str] = "explain"
     Options: ClassVar[type[ExplainOptions]] = ExplainOptions
     instead: ClassVar[Mapping[str, str]] = {"fixed": "pairs", "inputs": "params"}
-    refused: ClassVar[Sequence[str]] = ("fixed", "inputs", "measure", "no_integrate", "score", "score_at_least")
+    refused: ClassVar[Sequence[str]] = (
+        *("fixed", "inputs", "measure", "no_integrate"),
+        *("scale", "score", "score_at_least", "rows", "by"),
+    )
     cell_word: ClassVar[str] = "experiment"
 
     def begin(self, request: Request) -> ExplainInquiry:

@@ -39,6 +39,7 @@ from auditor.report.words import (
     make_report,
     measure_name,
     question_of,
+    rows_parts,
     shared_confidence,
     wobble_parts,
     wobble_table,
@@ -87,6 +88,7 @@ def _sections(record: Record, report: Report) -> list[Section]:
         Section("What was measured", [*_picture(record, report), *_facts(measured), *report.scope]),
         Section("What to do next", [Points(part.texts) for part in report.advice if isinstance(part, Listing)]),
         Section("What differs", [*_wobbles(record, report)]),
+        Section("Row by row", [*rows_parts(record)]),
         Section("Examples", [*_examples(record)]),
         Section("Noticed on the way", [*_findings(report, are_errors=False)]),
         Section("How it was run", [*_facts(ran), *replays]),
@@ -118,7 +120,7 @@ def _picture(record: Record, report: Report) -> Iterator[Piece]:
 
 def _wobbles(record: Record, report: Report) -> Iterator[Piece]:
     """Yield what differs; a table of elements takes the place of the few that words would name."""
-    table = wobble_table(record)
+    table = None if record.rows and record.rows.unsteady else wobble_table(record)
     for part in report.wobbles if table is None else wobble_parts(record, most=0):
         if isinstance(part, Listing):
             yield Words(part.title.removeprefix("What differs").strip(", ").capitalize())

@@ -12,6 +12,7 @@ partition     labels up to their names: 0 for the first that occurs, 1 for the n
 distinct      the number of distinct values
 attr(name)    one attribute of the output
 predict       the predictions of the output on a fixed probe set
+predict_proba the probabilities of classes that it predicts there
 transform     what the output makes of the probe set
 clusters      the labels of a clusterer without predict, compared on the rows that both samples have
 fitted        the attributes that scikit-learn's naming marks as learnt
@@ -28,6 +29,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
+import numpy as np
 from msgspec.structs import replace
 
 from auditor.bounded import without_address
@@ -72,6 +74,7 @@ _VIEWS: dict[str, _Named] = {
     "attr": _Named(lambda name: lambda output: _attr(output, name), _ANY, "support_"),
     "fitted": _plain(lambda output: fitted_attributes(output)),
     "predict": _plain(lambda output: predictions(output, None)),
+    "predict_proba": _plain(lambda output: _probabilities(output, None)),
     "transform": _plain(lambda output: _transform(output, None)),
     "clusters": _plain(clusters, keeps_size=False),
 }
@@ -107,6 +110,7 @@ class View(msgspec.Struct, frozen=True):
     needs_probe: bool = False
     rows: int | None = None  # of the probe, if the result may have a row for each of its points
     numbers: tuple[int, ...] | None = None  # of these rows in the data set that they are from
+    classes: tuple[Any, ...] | None = None  # whose probabilities are compared: a sample may lack one
 
     @property
     def may_have_rows(self) -> bool:
@@ -118,6 +122,11 @@ class View(msgspec.Struct, frozen=True):
     def is_partition(self) -> bool:
         """True if the result consists of labels whose names do not count."""
         return bool(self.chain) and self.chain[-1].kind in ("partition", "clusters")
+
+    @property
+    def is_of_shares(self) -> bool:
+        """True if the result has the probabilities of classes, a row for each probe point."""
+        return bool(self.chain) and self.chain[-1].kind == "predict_proba"
 
     @property
     def is_of_own_rows(self) -> bool:
@@ -139,14 +148,20 @@ class View(msgspec.Struct, frozen=True):
         """The links that are functions of the user's own."""
         return [link.fn for link in self.chain if link.fn]
 
-    def on_probe(self, probe: Any, numbers: tuple[int, ...] | None = None) -> View:
-        """Return the same view with this probe set, whose rows have these numbers in a data set.
+    def on_probe(self, probe: Any, numbers: tuple[int, ...] | None = None, classes: Any = None) -> View:
+        """Return the same view with this probe set, whose rows have these numbers in a data set, and these classes.
 
         The probe is copied, once here and once for each use of it.
         """
         own = copy.deepcopy(probe)
         rows = _rows(own) if self.may_have_rows else None
-        return replace(self, see=lambda output: _through(self.chain, output, own), rows=rows, numbers=numbers)
+        return replace(
+            self,
+            see=lambda output: _through(self.chain, output, own, classes),
+            rows=rows,
+            numbers=numbers,
+            classes=classes,
+        )
 
 
 def _rows(probe: Any) -> int | None:
@@ -154,9 +169,12 @@ def _rows(probe: Any) -> int | None:
     return int(shape[0]) if shape else len(probe) if hasattr(probe, "__len__") else None
 
 
-def _through(chain: Sequence[Link], output: Any, probe: Any = None) -> Any:
+def _through(chain: Sequence[Link], output: Any, probe: Any = None, classes: Any = None) -> Any:
     for link in chain:
-        output = link.sees(output, copy.deepcopy(probe) if link.needs_probe else None)
+        seen = link.sees(output, copy.deepcopy(probe) if link.needs_probe else None)
+        if link.kind == "predict_proba" and classes is not None:
+            seen = _by_class(seen, getattr(output, "classes_", None), classes)
+        output = seen
     return output
 
 
@@ -194,8 +212,8 @@ def _link(text: str) -> Link:
             raise UsageError(f"view {text} is {type(fn).__name__}, not a function of an output")
         return _of_function(fn, text, text)
     kind, argument = _parse(text)
-    if kind in ("predict", "transform"):
-        return Link(text, text, predictions if kind == "predict" else _transform, kind, needs_probe=True)
+    if kind in _ON_PROBE:
+        return Link(text, text, _ON_PROBE[kind], kind, needs_probe=True)
     see = _VIEWS[kind].make(argument)
     return Link(text, text, lambda output, _: see(output), kind)
 
@@ -270,12 +288,33 @@ def predictions(output: Any, probe: Any) -> Any:
     return output.predict(as_taken_by(output, probe))
 
 
+def _probabilities(output: Any, probe: Any) -> Any:
+    if not hasattr(output, "predict_proba"):
+        raise NotComparable(f"the output, {type(output).__name__}, has no predict_proba: use --view predict")
+    return output.predict_proba(as_taken_by(output, probe))
+
+
+def _by_class(shares: Any, own: Any, classes: Sequence[Any]) -> Any:
+    """Return a column of probabilities for each of these classes, and one for all others: a fit to a sample without a
+    class has no column for it."""
+    if own is None or not hasattr(shares, "shape") or len(shares.shape) != 2 or len(own) != shares.shape[1]:
+        return shares
+    array, places = np.asarray(shares, dtype=float), {label: i for i, label in enumerate(classes)}
+    found = np.zeros((len(array), len(classes) + 1))
+    for column, label in enumerate(np.asarray(own).tolist()):
+        found[:, places.get(label, len(classes))] += array[:, column]
+    return found if found[:, -1].any() else found[:, :-1]
+
+
 def _transform(output: Any, probe: Any) -> Any:
     if hasattr(output, "transform_one") and not hasattr(output, "transform"):
         return [output.transform_one(row) for row in rows_as_dicts(probe)]
     if not hasattr(output, "transform"):
         raise NotComparable(f"the output, {type(output).__name__}, has no transform: choose another view")
     return output.transform(as_taken_by(output, probe))
+
+
+_ON_PROBE = {"predict": predictions, "predict_proba": _probabilities, "transform": _transform}
 
 
 def fitted_attributes(fitted: Any) -> dict[str, Any]:
