@@ -26,7 +26,7 @@ from auditor.flow.wobbles import Wobbles
 from auditor.lookup import CHECK, QUESTIONS, registered
 from auditor.request import Listed, Options, OverCells, Request, as_flag, as_name, check_known, listed, make_options
 from auditor.trials.cell import Cell
-from auditor.trials.trial import Bench, Trial
+from auditor.trials.trial import Bench, Trial, Unit
 from auditor.values import Difference
 
 _MEASURES = CHECK[:2]
@@ -124,6 +124,10 @@ class Inquiry(Protocol):
         To raise ends the audit with that error. To return goes on: the trials of this piece of work end here."""
         raise error
 
+    def further(self) -> Further | None:
+        """Return what is to be run for advice, once all is decided; None if nothing is."""
+        return None
+
     def settings(self) -> dict[str, Any]:
         """Return what distinguishes it from other inquiries with the same plan and cells, as JSON, for the ledger."""
         return {}
@@ -188,6 +192,16 @@ class Mismatch(msgspec.Struct, frozen=True):
     cell: int
     index: int
     difference: Difference
+
+
+class Further(msgspec.Struct, frozen=True):
+    """Pairs of a cell that are run after a fail, for advice alone."""
+
+    cell: int
+    unit: Unit  # what one of them is
+    times: float  # how long one takes, in pairs of the audit
+    target: float
+    alpha: float
 
 
 class Answer(msgspec.Struct):

@@ -22,6 +22,7 @@ from auditor.case import Case
 from auditor.errors import EXIT_CODES, AuditorError, UsageError, in_words
 from auditor.escape import json_text
 from auditor.files import read_bytes
+from auditor.flow.advice import Advice
 from auditor.flow.rows import ProbeRows
 from auditor.flow.wobbles import SeenText, Wobbles
 from auditor.host.boundary import in_host
@@ -178,6 +179,7 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     engine: str = IN_PROCESS  # what ran the trials
     limits: dict[str, Any] = {}  # how it was to run: jobs, timeout, memory, ...
     kept: LedgerPlace | None = None  # where the trials are, if there is a ledger
+    advice: Advice | None = None  # what further pairs showed after a fail; they are run where they take no long time
 
 
 class Drawn(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from itertools import takewhile
 from json import dumps
 from pkgutil import resolve_name
@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from auditor import __version__
 from auditor.case import Case
 from auditor.engine.choice import make_engine
-from auditor.engine.engine import RUN_OPTIONS, Engine, RunOptions, Serial, TimeLimit, make_run_options
+from auditor.engine.engine import RUN_OPTIONS, Engine, RunOptions, Serial, TimeLimit, keep_nothing, make_run_options
 from auditor.errors import (
     AuditorError,
     BadValue,
@@ -34,6 +34,7 @@ from auditor.errors import (
     as_ours,
     is_interrupt,
 )
+from auditor.flow.advice import Advice, advised, wanted_pairs
 from auditor.flow.fitness import EarlyPairs, Fitness, constancy, redrawn
 from auditor.flow.parts import Part
 from auditor.flow.question import Answer, Inquiry, Work, drive, find_question
@@ -52,7 +53,7 @@ from auditor.trials.cell import Cell, make_bench
 from auditor.trials.identity import case_of, replay_command
 from auditor.trials.preflight import PAIRS, Step
 from auditor.trials.second_process import SecondProcess
-from auditor.trials.trial import Bench, RunFailed, SubjectRaised, Trial
+from auditor.trials.trial import Bench, PairKeys, RunFailed, SubjectRaised, Trial
 from auditor.values import describe
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ _OWN_FIELDS = ("params", "family", "baseline", "rows")  # options that a record 
 _OF_PLAN = ("design", "target", "confidence", "budget", "first_budget", "family", "unit")  # as they are
 _OF_VERDICT = ("reason", "decided_by", "error_spent", "bound")
 _OF_ANSWER = ("measures", "pairs", "mismatches", "rho", "accuracy", "score", "wobbles")
+_ADVICE = 5.0  # seconds that pairs for advice may take, or as long as the audit did
 _LONGEST = 200  # characters of what no JSON can hold
 _SLOW = 10.0  # seconds of a pair after which whoever waits wants to hear of the first at once
 _MORE, _SLACK = 2, 1.5  # times the time that was given, and that is wanted, at least
@@ -106,6 +108,7 @@ def carry_out(
             run.begin(stack, engine)
             try:
                 run.work()
+                run.advise(request.expected or inquiry.cells[0].subject.declared.expect)
             finally:
                 run.end(shared=engine is not None)
             verdict = run.verdict()
@@ -234,6 +237,7 @@ class Run(msgspec.Struct):
     timed: bool = False  # whether whoever watches knows what a run takes
     running: Generator[Trial, None, None] | None = None  # the trials that the inquiry is taking
     taken: Trial | None = None  # the last of them, until it is counted
+    advice: Advice | None = None  # what further pairs showed
 
     def begin(self, stack: ExitStack, engine: Engine | None) -> None:
         """Load the first cell's source, open the ledger, make the engine, and run the preflight."""
@@ -421,6 +425,27 @@ class Run(msgspec.Struct):
                     return  # the clock has run out
                 yield trial
 
+    def advise(self, expected: str) -> None:
+        """Run further pairs after a fail that was not expected, so that advice rests on more than a few; none where
+        they would take long beside the audit. Nothing but the advice knows of them: a run that fails ends them."""
+        further = None if self.stopped or expected != "pass" else self.inquiry.further()
+        if further is None:
+            return
+        spent, cell = self.by_cell[further.cell], self.inquiry.cells[further.cell]
+        allowed = max(_ADVICE, perf_counter() - self.started)
+        allowed = min(allowed, allowed if (left := self.clock.left()) is None else left)
+        each = further.times * spent.seconds / max(1, spent.trials)
+        counts = wanted_pairs(further.target, further.alpha)
+        count = next((count for count in counts if count * each <= allowed), 0)
+        keys, payloads = PairKeys(cell.seed, *cell.path, "advice"), []
+        bench, end = replace(self.benches[further.cell], unit=further.unit, keys=keys), perf_counter() + 2 * allowed
+        with suppress(AuditorError), closing(self.engine.trials(bench, iter(range(count)), keep_nothing)) as trials:
+            for trial in trials:
+                payloads.append(trial.payload)
+                if perf_counter() > end:
+                    break
+        self.advice = advised(payloads, further.target, further.alpha)
+
     def end(self, *, shared: bool) -> None:
         """Close the engine. Here, where an impatient second Ctrl-C is one more interrupt and loses no record."""
         self.engine_words = self.engine.words
@@ -571,6 +596,7 @@ def _make_record(run: Run, request: Request, answer: Answer, verdict: Verdict, s
             seconds_total=seconds,
             engine=run.engine_words,
             limits={name: value for name, value in limits.items() if value is not None},
+            advice=run.advice,
         ),
         environment=environment(),
         rows=answer.probe_rows,

@@ -35,6 +35,7 @@ class Element(msgspec.Struct, frozen=True, kw_only=True):
     pairs: int  # in which it differs
     runs: int | None = None  # that chose it, where outputs are choices
     gap: Gap = None  # the median of how far apart it was, where it was listed and both were numbers
+    largest: Gap = None  # of these distances
     values: list[SeenText] = []  # what it was where it differed, the most frequent first
 
 
@@ -54,6 +55,7 @@ class Wobbles(msgspec.Struct, frozen=True, kw_only=True):
     always: int = 0  # of them, those that differ in every pair
     whole: bool = True  # whether all that differ were listed
     gap: Gap = None  # the median over pairs
+    largest: Gap = None  # the largest distance of two numbers in any pair
     renamed: int = 0  # pairs whose labels are nearly the same but for their names
     elements: list[Element] = []  # those that differ most often
 
@@ -93,6 +95,7 @@ def wobbles(payloads: Iterable[Any], pairs: int, numbers: Sequence[int] | None =
         always=sum(tally.pairs == len(accounts) for tally in unsteady.values()),
         whole=chosen or all(one.bits or one.count == len(one.places) for one in differing),
         gap=_median([one.gap for one in differing if one.gap is not None]),
+        largest=max((one.largest for one in differing if one.largest is not None), default=None),
         renamed=sum(one.renamed for one in differing),
         elements=[_element(name, unsteady[name], chosen=chosen) for name in top],
     )
@@ -164,6 +167,7 @@ def _element(name: str, tally: _Tally, *, chosen: bool) -> Element:
         pairs=tally.pairs,
         runs=tally.runs if chosen else None,
         gap=gap,
+        largest=max(tally.gaps, default=None),
         values=[SeenText(text, count) for text, count in ranked],
     )
 

@@ -7,7 +7,6 @@ tables take the place of the table of cells.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -23,8 +22,9 @@ from auditor.flow.record import IN_PROCESS, Record
 from auditor.flow.rows import ProbeRows, RowFlips
 from auditor.flow.wobbles import WATCHED, Element, Wobbles
 from auditor.report import spoken
+from auditor.report.advice import advice
 from auditor.report.spoken import share
-from auditor.request import Options, Request, listed
+from auditor.request import Options, Request
 from auditor.statistics.outward import at_least, at_most, between, exact, percent
 
 _NAME = 60  # characters of a cell's name in a table
@@ -568,65 +568,6 @@ def baseline_offers(records: Sequence[Record]) -> Iterator[tuple[str, str]]:
             yield f"rho is at most {exact(held['wanted'])} by now: expect = pass holds it to that", record.label
 
 
-# --- Advice: what to try next after a fail, from what was seen to differ
-
-_NEVER = 0.9  # share of distinct outputs from which raw numbers are said never to agree
-_FEW = 0.2  # share of changed predictions up to which churn may be the better measure
-_WIDEST = 1e300  # gaps from which on no float is safely above
-
-
-def advice(record: Record) -> Iterator[Part]:
-    """Yield the command that goes on where an audit was stopped, and what to try after a fail whose pairs differ.
-
-    A subject that is inaccurate, or not as declared, has other troubles; a comparison has no target, and its new
-    version may be good enough.
-    """
-    if record.go_on:
-        yield Command("To go on:" if "--resume" in record.go_on else "To try again:", record.go_on)
-    wobbles, is_other = record.wobbles, record.decided_by in ("accuracy", "formula", "score")
-    if record.verdict != "fail" or record.target is None or wobbles is None or not wobbles.mismatches or is_other:
-        return
-    yield from spoken.remedies(record)
-    texts: list[str] = []
-    churn = answer_of(record).get("churn") if record.question == "rho" else None
-    if 2 * wobbles.renamed > wobbles.mismatches:
-        texts.append(
-            f"In {wobbles.renamed:,} of {wobbles.mismatches:,} mismatches the same rows belong together, or nearly, "
-            "and only the labels have other names: --view partition compares the groups, whatever their labels are."
-        )
-    elif isinstance(wobbles.gap, float) and wobbles.distinct is not None and wobbles.distinct >= _NEVER * wobbles.runs:
-        texts.append(_rounding_advice(record, wobbles.gap))
-    elif churn and 0 < churn["mean"] <= _FEW:
-        texts.append(
-            f"Few predictions change, {churn['mean']:.3g} of them on average: --measure churn asks whether that share "
-            "is at most the target."
-        )
-    is_priced = any(one.kind == "rows" for one in record.remedies)
-    rows = ", price how many rows would do" if record.size and not is_priced else ""
-    texts.append(
-        f"In place of check: explain finds out why runs differ, repair looks for a wrapper that makes them agree{rows}."
-    )
-    yield Listing("What to try next:", texts)
-
-
-def _rounding_advice(record: Record, gap: float) -> str:
-    """Name a rounding and a tolerance so wide that two values which are a median gap apart mostly agree."""
-    wide, cures = 10 * gap, []
-    if 0 < wide < _WIDEST:
-        digits = math.floor(-math.log10(wide))
-        if 0 <= digits <= 15 and record.view == "output":
-            cures.append(f'--view "round({digits})"')
-        if record.question in registered_questions() and "atol" in listed(find_question(record.question).Options):
-            place = 10.0 ** math.floor(math.log10(wide))
-            upward = float(f"{math.ceil(wide / place - 1e-9) * place:.1g}")  # one digit, and not below
-            cures.append(f"--atol {upward:g}")
-    how = f"try {' or '.join(cures)}" if cures else "compare a decision and not the numbers"
-    return (
-        f"Raw numbers with all their digits hardly ever agree: {how}, or let the learner round to a grid whose offset "
-        "it draws from r."
-    )
-
-
 # --- Wobbles: which elements of the outputs differ. They count what was seen, and promise nothing of other pairs.
 
 _CHOOSES = re.compile(r"support|nonzero|top\(|selected|get_feature_names")  # views whose members are features
@@ -688,7 +629,7 @@ def _many_elements(record: Record, wobbles: Wobbles, most: int) -> Iterator[str]
     of = "" if wobbles.size is None or every else f" of {wobbles.size:,}"
     which = f"{'all ' if every else '' if wobbles.whole else 'at least '}{wobbles.unsteady:,}{of} {noun}s"
     labels = any(one.values for one in wobbles.elements)
-    verb, by = "flip" if labels and noun.endswith("row") else "differ", "" if labels else _by(wobbles.gap)
+    verb, by = "flip" if labels and noun.endswith("row") else "differ", "" if labels else _by(wobbles)
     if wobbles.always == wobbles.unsteady and wobbles.whole:
         yield f"{which} {verb} in every pair{by}"
         return
@@ -810,7 +751,7 @@ def wobble_table(record: Record) -> Table | None:
             one.name if chosen else _element_name(record, wobbles, one),
             f"{one.pairs:,}",
             share(one.pairs, wobbles.pairs),
-            share(one.runs or 0, wobbles.runs) if chosen else _values(one).strip(" ()") or _by(one.gap).strip(", "),
+            share(one.runs or 0, wobbles.runs) if chosen else _values(one).strip(" ()") or _by(one).strip(", "),
         )
         for one in wobbles.elements
     ]
@@ -821,15 +762,19 @@ def wobble_table(record: Record) -> Table | None:
 
 def _differs(one: Element, wobbles: Wobbles) -> str:
     words = "differs in every pair" if one.pairs == wobbles.pairs else f"differs in {_of(one, wobbles)}"
-    return f"{words}{_values(one) or _by(one.gap)}"
+    return f"{words}{_values(one) or _by(one)}"
 
 
 def _of(one: Element, wobbles: Wobbles) -> str:
     return f"{one.pairs:,} of {wobbles.pairs:,} pairs"
 
 
-def _by(gap: float | None) -> str:
-    return "" if gap is None else f", by {gap:.3g} in the median"
+def _by(seen: Element | Wobbles) -> str:
+    """Say how far apart numbers were in the median, and at the most where that is another number."""
+    if seen.gap is None:
+        return ""
+    furthest = "" if seen.largest in (None, seen.gap) else f" and up to {seen.largest:.3g}"
+    return f", by {seen.gap:.3g} in the median{furthest}"
 
 
 def _values(one: Element) -> str:

@@ -56,6 +56,7 @@ class Elements(msgspec.Struct, omit_defaults=True):
     count: int = 0  # places that differ
     places: list[ElementDifference] = []  # the first of them
     gap: Gap = None  # the median over the elements of one array, else over the places
+    largest: Gap = None  # of the same gaps
     shape: list[int] = []  # of outputs that are one array each
     bits: str = ""  # of its elements, those that differ
     members: list[list[str]] | None = None  # where each output is a choice
@@ -101,7 +102,7 @@ def _scalars(left: object, right: object, *, differs: bool) -> Elements:
     gap = gap_of(left, right)
     place = ElementDifference("", gap, describe(left, _VALUE), describe(right, _VALUE))
     digests: list[str | None] = [fingerprint(left)[:_DIGEST], fingerprint(right)[:_DIGEST]]
-    return Elements("scalar", digests, [_text(left), _text(right)], 1, [place], gap)
+    return Elements("scalar", digests, [_text(left), _text(right)], 1, [place], gap, gap)
 
 
 def side_by_side(
@@ -120,7 +121,7 @@ def _list(found: Elements, left: object, right: object, within: Tolerance | None
         found.count = min(found.count + place.size, MOST)
         if place.at is not None and not place.path and found.shape:
             one, other = place.left.ravel()[place.at], place.right.ravel()[place.at]
-            found.gap = _median_gap(one, other)
+            found.gap, found.largest = _gaps_between(one, other)
             if place.left.size <= _ROOM:
                 mask = np.zeros(place.left.size, dtype=bool)
                 mask[place.at] = True
@@ -136,23 +137,23 @@ def _list(found: Elements, left: object, right: object, within: Tolerance | None
                 break
     known = sorted(gap for gap in gaps if gap is not None)
     if found.gap is None and known:
-        found.gap = known[(len(known) - 1) // 2]
+        found.gap, found.largest = known[(len(known) - 1) // 2], known[-1]
     if not found.count:  # labels that differ, but not once their names are matched
         found.count, found.places = 1, [ElementDifference("", gap_of(left, right), _word(left), _word(right))]
 
 
-def _median_gap(left: Any, right: Any) -> Gap:
-    """Return the lower median of the gaps between elements, which is a gap that was there."""
+def _gaps_between(left: Any, right: Any) -> tuple[Gap, Gap]:
+    """Return the lower median of the gaps between elements, which is a gap that was there, and the largest."""
     if not left.size or left.dtype.kind not in "iuf" or right.dtype.kind not in "iuf":
-        return None
+        return None, None
     if left.dtype.kind in "iu" and right.dtype.kind in "iu":  # as Python's integers, which do not wrap
         whole = sorted(abs(int(a) - int(b)) for a, b in zip(left[:_ROOM], right[:_ROOM], strict=True))
-        return gap_of(whole[(len(whole) - 1) // 2], 0)
+        return gap_of(whole[(len(whole) - 1) // 2], 0), gap_of(whole[-1], 0)
     with np.errstate(all="ignore"):
         gaps = np.abs(left.astype(float) - right.astype(float))
     gaps = gaps[np.isfinite(gaps)]
     middle = (len(gaps) - 1) // 2
-    return float(np.partition(gaps, middle)[middle]) if len(gaps) else None
+    return (float(np.partition(gaps, middle)[middle]), float(gaps.max())) if len(gaps) else (None, None)
 
 
 def gap_of(left: object, right: object) -> Gap:

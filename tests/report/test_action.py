@@ -122,7 +122,7 @@ def test_a_fail_is_the_exit_code_and_is_annotated_and_summed_up(runner: Runner) 
     summary = (runner.own / "summary.md").read_text()
     assert summary.startswith("\n### FAIL `learner.py:shaky`\n\nTwo runs differed in each of ")
     assert "| target | 0.1 |" in summary
-    assert "What to try next:" in summary
+    assert "What to try next" in summary
     assert (runner.workspace / "o.html").exists()
 
 

@@ -63,13 +63,15 @@ class OutputNumbers(msgspec.Struct, frozen=True):
     numbers: Reals
 
 
-def read(value: object) -> OutputNumbers:
-    """Return the floating-point numbers of an output; integers, texts and the shape of things are the rest."""
+def read(value: object, *, whole: bool = False) -> OutputNumbers:
+    """Return the floating-point numbers of an output, and the whole ones where that is asked for; all else, texts and
+    the shape of things, is the rest."""
+    singles, kinds = ((float, np.floating, int, np.integer), "fiu") if whole else ((float, np.floating), "f")
 
     def make(value: object, level: bytes | Node, parts: list[tuple[bytes, list[Reals]]]) -> tuple[bytes, list[Reals]]:
-        if isinstance(value, (float, np.floating)):
+        if isinstance(value, singles) and not isinstance(value, bool):
             return b"number", [np.array([value], dtype=float)]
-        if isinstance(level, Node) and level.array is not None and level.array.dtype.kind == "f":
+        if isinstance(level, Node) and level.array is not None and level.array.dtype.kind in kinds:
             return level.kind.encode(), [np.asarray(level.array, dtype=float).ravel()]
         if type(value) is Item:
             return parts[1]
@@ -92,7 +94,7 @@ def gaps(first: OutputNumbers, second: OutputNumbers) -> Reals | None:
     """Return how far apart the numbers of two outputs are; None where something else differs."""
     if first.rest != second.rest or len(first.numbers) != len(second.numbers):
         return None
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         apart = np.abs(first.numbers - second.numbers)
     return np.where(first.numbers == second.numbers, 0.0, apart)  # two infinities
 

@@ -24,15 +24,15 @@ _VIEW = (
 _METHODS = {"formula": "the wrapper's formula", "bound": "an upper bound", "finishes": "running the wrapper"}
 
 # What else is worth knowing, by the kind of the outputs (`units.look`).
-_CHOOSE = (
-    "return the scores of all candidates by name, such as {'a': 0.31, 'b': 0.27}, and run repair --with chosen: it "
-    "finds a strength at which two runs choose the same"
+CHOOSE = (
+    "If this is the best of several candidates, return the scores of all by name, such as {{'a': 0.31, 'b': 0.27}}, "
+    "and run repair --with {}."
 )
 HINTS = {
-    "decision": "If the yes or no comes from a number, thresholded(score, low, high) of auditor.repair costs less: let "
-    "the learner return the number, and say between which thresholds either answer will do.",
-    "name": f"If the name is that of the best of several candidates, {_CHOOSE}.",
-    "place": f"If the number is the place of the best of several candidates, {_CHOOSE}.",
+    "decision": "If the yes or no comes from a number, let the learner return the number and use thresholded(score, "
+    "low, high) of auditor.repair.",
+    "name": CHOOSE.format("chosen"),
+    "place": CHOOSE.format("chosen"),
     "scores": "If only the best of these is used, repair --with chosen costs less: it returns the name of the best.",
 }
 OUT_OF_STEP = (

@@ -23,7 +23,7 @@ from auditor.repair.calibrating import conformal, rounded_up
 from auditor.repair.choosing import candidates_of, chosen, last_step, own_top
 from auditor.repair.deciding import thresholded
 from auditor.repair.mechanisms.grid import why_useless
-from auditor.repair.mechanisms.widths import is_wider_than_all, two_digits, width_at
+from auditor.repair.mechanisms.widths import leaves_nothing, two_digits, width_at
 from auditor.repair.numbers_of import Apart, Widths, take_apart
 from auditor.repair.rounding import rounded
 from auditor.repair.seam import Repaired
@@ -249,8 +249,9 @@ def _marked(settings: list[Setting], ranges: Sequence[Mapping[str, Sequence[floa
     for setting in settings:
         width = setting.arguments["width"]
         widths = {path: width[path.removeprefix("output.")] if isinstance(width, dict) else width for path in seen}
-        if all(is_wider_than_all(widths[path], *seen[path]) for path in seen):
-            path, (low, high) = max(seen.items(), key=lambda item: item[1][1] - item[1][0])
+        if leaves_nothing([*widths.values()], [*seen.values()]):
+            settled = {path: ends for path, ends in seen.items() if not ends[0] < 0 < ends[1]}
+            path, (low, high) = max(settled.items(), key=lambda item: max(map(abs, item[1])))
             setting = replace(setting, useless=why_useless(widths[path], low, high))
         marked.append(setting)
     return marked

@@ -8,7 +8,7 @@ suggests a width asks here.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -53,8 +53,8 @@ def width_below(gaps: Reals, target: float, alpha: float) -> float:
 
 
 def is_shown_below(shares: Reals, target: float, alpha: float) -> bool:
-    """True if independent values in [0, 1], so many as were decided on beforehand, show that their mean is at most the
-    target; where it is not, this happens with probability alpha at most (see `width_below`)."""
+    """True if independent values in [0, 1] show that their mean is at most the target; where it is not, this happens
+    with probability alpha at most, at whatever number of values one stops (see `width_below`, and by Ville)."""
     with np.errstate(divide="ignore"):
         all_agree = float(np.log1p(-np.asarray(shares, dtype=float)).sum())
     return len(shares) > 0 and all_agree - len(shares) * math.log1p(-target) >= -math.log(alpha)
@@ -86,3 +86,9 @@ def is_wider_than_all(width: float, low: float, high: float) -> bool:
         return False
     largest = max(abs(low), abs(high))
     return width > (min(high, 1 - low) if 0 <= low <= high <= 1 else largest)
+
+
+def leaves_nothing(widths: Sequence[float], ranges: Sequence[Sequence[float]]) -> bool:
+    """True if grids of these widths leave nothing of any number whose sign is settled, given the range of each."""
+    settled = [(width, low, high) for width, (low, high) in zip(widths, ranges, strict=True) if not low < 0 < high]
+    return bool(settled) and all(is_wider_than_all(*one) for one in settled)

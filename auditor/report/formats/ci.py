@@ -25,8 +25,8 @@ from auditor.files import read_bytes
 from auditor.flow.parts import Listing
 from auditor.flow.record import Record
 from auditor.lookup import find_file, loaded_object, short_name
+from auditor.report.advice import advice
 from auditor.report.terminal import as_text
-from auditor.report.words import advice
 
 _TITLE, _MESSAGE = 200, 2_000  # characters of an annotation's title and of each of its sentences
 _LONGEST, _ALL = 1_000, 4_000  # of a code-quality sentence and of all of them
