@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, sync_playwright
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "docs" / "pages"
 CHURNED, REPAIR = "examples/learners/churned.py", "examples/learners/to_repair.py"
-WIDTH, HEIGHT, LARGEST = 880, 1_150, 150_000
+WIDTH, HEIGHT, LARGEST = 880, 1_000, 150_000
 PAGES = {
     "fail": (f"check {CHURNED}:model --source {CHURNED}:customers --size 300 --view predict --rho 0.2", "light"),
     "curve": ("curve rstat --vary size=100:10000:log4 --sample counts --pairs 2000", "light"),
