@@ -51,7 +51,6 @@ PARAMS = {  # where the example of the refusal is for another task
     "TunedThresholdClassifierCV": ["estimator=sklearn.linear_model:LogisticRegression()"],
     "FixedThresholdClassifier": ["estimator=sklearn.linear_model:LogisticRegression()"],
     "SelfTrainingClassifier": ["estimator=sklearn.tree:DecisionTreeClassifier()"],
-    "SparseCoder": ["dictionary=[[1.0, 0, 0, 0], [0, 1.0, 0, 0], [0, 0, 1.0, 0]]"],
     "SparseRandomProjection": ["n_components=2"],
     "GaussianRandomProjection": ["n_components=2"],
     "SpectralBiclustering": ["n_clusters=2"],

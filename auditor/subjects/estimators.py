@@ -195,6 +195,7 @@ def _takes_any(kind: type) -> bool:
 
 def check_params(estimator: Any, shown: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return all settings; UsageError if a parameter is unknown or no fresh estimator can be made."""
+    check_learns(estimator, shown)
     known = known_params(estimator)
     for name in given:
         if name.rpartition("__")[2] in _SEEDS:
@@ -221,9 +222,42 @@ EXAMPLES = {  # of parameters that scikit-learn's own classes need
     "steps": "[('scale', sklearn.preprocessing:StandardScaler()), ('svm', sklearn.svm:SVC())]",
     "transformer_list": "[('scale', sklearn.preprocessing:StandardScaler()), ('pca', sklearn.decomposition:PCA())]",
     "transformers": "[('scale', sklearn.preprocessing:StandardScaler(), [0, 1])]",
+    "dictionary": "numpy:eye(3, 4)",  # three atoms for rows of four numbers
     "param_grid": "{'max_depth': [1, 2, 3]}",
     "param_distributions": "{'max_depth': [1, 2, 3]}",
 }
+
+
+def check_learns(estimator: Any, shown: str) -> None:
+    """UsageError for a class that only holds what was fitted before: no sample could change its answers."""
+    if inspect.isclass(estimator) and estimator.__module__.startswith("sklearn.frozen"):
+        raise UsageError(
+            f"{shown} learns nothing from a sample: it holds an estimator that is fitted already. Audit that "
+            "estimator itself, e.g. sklearn.tree:DecisionTreeClassifier"
+        )
+
+
+def cure_for(fit: Fit, params: Mapping[str, Any], error: BaseException | None) -> str:
+    """Say what an estimator may want that raised in its first fit; "" if that is not known."""
+    kind, of_list = type(error).__name__, isinstance(error, (AttributeError, TypeError)) and "'list'" in str(error)
+    if kind == "NotFittedError":
+        return "what it is made of has to be fitted beforehand, and would learn nothing from a sample: audit that alone"
+    arrays = [name for name, value in params.items() if isinstance(value, list)]
+    if of_list and arrays:
+        return f"a list is no array: give it as --param '{arrays[0]}=numpy:array({params[arrays[0]]})'"
+    try:
+        made = fresh_copy(fit.estimator, _apart(fit.estimator, params)[0])
+        is_pairwise = isinstance(error, ValueError) and made.__sklearn_tags__().input_tags.pairwise
+    except Exception:  # it has no tags, or cannot be made without a sample
+        return ""
+    if not is_pairwise:
+        return ""
+    name = (fit.estimator if inspect.isclass(fit.estimator) else type(fit.estimator)).__name__
+    return (
+        "it takes the similarities or distances between the rows of a sample, a square matrix, and was given the rows: "
+        f"audit a function that makes it, such as def learner(X): return {name}().fit(rbf_kernel(X)), with "
+        "rbf_kernel of sklearn.metrics.pairwise, and a --view of what it has learnt"
+    )
 
 
 def _values_for(missing: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import re
+import sys
 from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from time import perf_counter
@@ -22,7 +23,7 @@ from auditor.foreign import call
 from auditor.randomness import COMMON_KINDS
 from auditor.sources.frames import column_at, library_of, rows_in, take
 from auditor.sources.sample import Sample, copied
-from auditor.subjects.estimators import Fit, takes_seed, unlisted
+from auditor.subjects.estimators import Fit, cure_for, takes_seed, unlisted
 from auditor.subjects.programs import Program, program_in
 from auditor.subjects.roles import Called, check_labels_given, has_labels, takes_r
 from auditor.subjects.views import fitted_attributes
@@ -58,6 +59,11 @@ _CAUSES_OF_PROGRAM = (
 )
 _BY_WRONG_KIND = (TypeError, AttributeError, ValueError)  # what a learner raises that gets another r than it takes
 _PATIENCE = 10.0  # seconds up to which a run that raised is tried again with other types of r
+_SEEDING = {  # of libraries whose randomness is global
+    "keras": "keras.utils.set_random_seed(seed)",
+    "tensorflow": "tensorflow.random.set_seed(seed)",
+    "torch": "torch.manual_seed(seed)",
+}
 _PLACES = 5  # in which two fits differ, that a sentence names
 _TIME = re.compile(r"(?<![a-z])((re)?fit|score|train(ing)?|run|wall|total)_times?(?![a-z])|elapsed|duration")
 
@@ -352,7 +358,10 @@ def _with_cure(bench: Bench, sample: Any, index: int, error: SubjectRaised) -> S
             f"r was given as {subject.randomness}, and with --randomness {' or '.join(found)} this run does not raise"
         )
         return error.adding(words)
-    if isinstance(sample, tuple) and not isinstance(subject.fn, Fit) and not has_labels(subject.fn):
+    if isinstance(subject.fn, Fit):
+        words = cure_for(subject.fn, subject.params, error.__cause__)
+        return error.adding(words) if words else error
+    if isinstance(sample, tuple) and not has_labels(subject.fn):
         return error.adding("its sample was (X, y), since the source has labels: take it apart, or name them y")
     return error
 
@@ -440,11 +449,17 @@ def _hidden(bench: Bench, settled: Any, again: Any, why: str) -> HiddenState:
             f"view {bench.view.name} looks there: choose another, such as predict or attr(best_params_)"
         )
     shown = f" ({difference.path}: {difference.left} and {difference.right})" if difference else ""
-    cure = "Seed it with {seed}" if program_in(bench.subject.fn) else "Draw every random bit from r"
+    cure = "Seed it with {seed}" if program_in(bench.subject.fn) else f"Draw every random bit from r{_seeding()}"
     return HiddenState(
         f"{bench.subject.name} is not a function of (sample, r): on the same sample with the same r it gave two "
         f"outputs{shown}; {why}. {cure}"
     )
+
+
+def _seeding() -> str:
+    """Name the call that seeds a library's own generators, of the first that is loaded here."""
+    call = next((words for name, words in _SEEDING.items() if name in sys.modules), None)
+    return f": write f(X, y, seed), which begins with {call} and makes the model anew" if call else ""
 
 
 def _looks_same(left: Any, right: Any) -> bool:
