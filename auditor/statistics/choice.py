@@ -34,7 +34,7 @@ from auditor.statistics.interval import Reals
 from auditor.statistics.paired import LOG_DOWN, LOWERED, least_pairs_within
 
 SCORE, MEASURE = 0, 1
-_FIRST, _SHARE = 16, 8  # pairs before the first look; after it a block is 1/8 of the pairs so far
+_FIRST, _SHARE = 8, 8  # pairs before the first look; after it a block is 1/8 of the pairs so far
 _NEVER = 1e9  # pairs, where nothing says that evidence grows
 
 

@@ -22,6 +22,11 @@ def rows(rng, size): return rng.random(size)
 def other(rng, size): return rng.random(size) + 0.1
 def first(sample, r): return float(sample[0]) > 0.3
 def scaled(sample, r, *, x=1): return float(sample[0]) > 0.3 * x
+def pairs(rng, size): return rng.random((size, 1)), np.zeros(size)
+def above(sample, r, *, x=1): return float(sample[0][0, 0]) > 0.3 * x
+def below(sample, r): return float(sample[0][0, 0]) < 0.5
+def half(output, X, y): return 0.5
+half.range = (0, 1)
 def draws(sample, r, private): return int(private.integers(0, 3))
 def loss(output, rows): return (rows > 0.5) * 1.0
 def answer(sample, r, *, query): return round(float(np.mean(query(sample))), 1)
@@ -39,6 +44,8 @@ ASKED = {
     "nu of inputs": f'check again_mine:scaled {ON} --inputs "x=[1, 2]" --eta 0.1 --nu 0.1',
     "curve": "curve again_mine:first --source again_mine:rows --vary size=3,5 --pairs 200",
     "worst of a curve": f"curve again_mine:scaled {ON} --vary x=1,2 --worst --pairs 400",
+    "choose": "choose again_mine:above again_mine:below --source again_mine:pairs --size 4 --score again_mine:half "
+    "--vary x=1,2 --score-within 0.5 --margin 0.5",
     "estimate": f"estimate again_mine:first {ON} --half-width 0.2",
     "price": "price again_mine:first --source again_mine:rows --pairs 3000",
     "reuse": f"reuse again_mine:answer {ON} --analyst again_mine:twice --queries 2 --fixed 60",

@@ -151,7 +151,7 @@ def test_too_few_pairs_leave_it_undecided() -> None:
     assert (record.verdict, record.exit_code) == ("inconclusive", 3)
     assert record.reason.startswith("Which one to take is undecided between 2: width=0.3; width=0.31.")
     assert record.reason.endswith("More --pairs, or a larger --score-within or --margin, may decide it")
-    assert "UNDECIDED  which settings of " in as_text(record)
+    assert "UNDECIDED  which candidate to take of " in as_text(record)
 
 
 @pytest.mark.parametrize("measure", ["rho", "churn"])

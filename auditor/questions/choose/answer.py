@@ -58,14 +58,15 @@ def title_of(record: Record) -> str:
     answer = answer_of(record)
     if record.verdict == "error":
         return f"ERROR  choose between settings of {record.subject}"
-    return f"TAKE  {answer.chosen}" if answer.chosen else f"UNDECIDED  which settings of {record.subject} to take"
+    of = "" if record.asked.get("targets") else f" of {record.subject}"
+    return f"TAKE  {answer.chosen}{of}" if answer.chosen else f"UNDECIDED  which candidate to take{of}"
 
 
 def verdict_words(answer: ChooseAnswer, confidence: float) -> str:
     """Say what is claimed of the one to take, or who it may yet be, and which candidates the list has."""
     listed = [one.name for one in answer.candidates if one.front]
     ran = sum(one.state != "error" for one in answer.candidates)
-    front = f"{len(listed)} of {ran} candidates are not dominated: {'; '.join(listed)}" if listed else ""
+    front = f"{len(listed)} of {ran} candidates are not shown to be dominated: {'; '.join(listed)}" if listed else ""
     if answer.chosen is None:
         left = [one.name for one in answer.candidates if one.state == "left"]
         words = f"Which one to take is undecided between {len(left)}: {'; '.join(left)}"
@@ -132,7 +133,7 @@ def _chart(record: Record, answer: ChooseAnswer, rows: Sequence[Rated], signs: S
     """Draw the measure against the score, both with their limits; and the list as a line."""
     kinds: dict[str, list[tuple[Rated, str]]] = {}
     for one, sign in zip(rows, signs, strict=True):
-        kind = "not dominated" if one.front else "shown to be dominated"
+        kind = "not shown to be dominated" if one.front else "shown to be dominated"
         if one.pairs:
             kinds.setdefault("the one to take" if one.state == "chosen" else kind, []).append((one, sign))
     series = []
