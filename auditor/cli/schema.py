@@ -1,6 +1,7 @@
-"""The JSON schema of [tool.auditor], for editors: `python -m auditor.cli.schema > auditor.schema.json`.
+"""The JSON schema of a pyproject.toml with [tool.auditor], for editors: `python -m auditor.cli.schema > FILE`.
 
-Made from the table of options, so that an editor knows every key, what it takes and what it means.
+Made from the table of options, so that an editor knows every key, what it takes and what it means. Other tables of the
+file may have any keys: an editor holds a schema against the whole file.
 """
 
 from __future__ import annotations
@@ -37,7 +38,10 @@ def schema() -> dict[str, Any]:
     subject["properties"]["expect"]["enum"] = [*ENDINGS]
     whole = _object(common_keys())
     whole["properties"]["subject"] = {"type": "array", "items": subject, "description": "The audits of a project."}
-    return {"$schema": "http://json-schema.org/draft-07/schema#", "title": "[tool.auditor] in pyproject.toml", **whole}
+    tools = {"type": "object", "properties": {"auditor": whole}}
+    title = "pyproject.toml with [tool.auditor]"
+    draft = "http://json-schema.org/draft-07/schema#"
+    return {"$schema": draft, "title": title, "type": "object", "properties": {"tool": tools}}
 
 
 def _object(known: Mapping[str, Listed], **more: Any) -> dict[str, Any]:

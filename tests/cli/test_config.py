@@ -331,7 +331,11 @@ def test_two_entries_of_one_target_are_told_apart_by_name(
 
 def test_the_schema_of_the_table_is_that_of_the_options() -> None:
     """What an editor is told is what a file may hold: every key, and no other."""
-    found = schema()
+    whole = schema()
+    assert "additionalProperties" not in whole  # an editor holds it against the whole file, with what others have there
+    assert "additionalProperties" not in whole["properties"]["tool"]
+    found = whole["properties"]["tool"]["properties"]["auditor"]
+    assert found["additionalProperties"] is False
     subject = found["properties"]["subject"]["items"]
     assert subject["required"] == ["target"]
     assert {*found["properties"]} == {one.key for one in common_keys().values()} | {"subject"}
