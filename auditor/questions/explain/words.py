@@ -163,12 +163,14 @@ def cure(inquiry: ExplainInquiry, one: ExperimentCounts) -> str:
     if one.kind == "hidden-state":
         cure = inquiry.what_moved.get("cure") or cure
     elif one.kind == "continuous":
-        cure = cure.format(target=exact(inquiry.target), width=_width(inquiry))
         largest = max((abs(value) for payload in inquiry.looked for value in payload["values"]), default=0.0)
+        cure = cure.format(target=exact(inquiry.target), width=_width(inquiry))
         if max(inquiry.widths) > largest:
-            cure += (
-                ". It is larger than every number in the outputs: more rows allow a finer grid, and a coarser "
-                "output, such as --view sign, needs none"
+            wide, rho = _width(inquiry).partition(":")[0], exact(inquiry.target)
+            cure = (
+                f"a grid {wide} is wide enough for rho = {rho}, but larger than every number in the outputs: repair "
+                "finds out whether a narrower one does. If not, use more rows, which allow a finer grid, or a coarser "
+                "output, such as --view sign, which needs none"
             )
     elif one.kind == "too-little-data":
         cure = cure.format(target=exact(inquiry.target))
