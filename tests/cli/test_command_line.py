@@ -362,7 +362,7 @@ def test_standard_output_is_the_record_alone(target: str, warm: Warm) -> None:
     assert "PASS" in done.stderr
     if target != "noisy_import:fine":
         assert "from the subject" not in done.stderr
-        (log,) = re.findall(r"printed [0-9,]+ bytes in (\S+)", done.stderr)
+        (log,) = re.findall(r"printed \([0-9,]+ bytes\) is in (\S+)", done.stderr)
         assert b"from the subject" in Path(log).read_bytes()
         Path(log).unlink()
 
