@@ -70,6 +70,7 @@ def _of_check() -> Iterator[Bad]:
 
 
 _CURVE = ("curve", "mine:has_k", "--source", "mine:rows")
+_CHOOSE = ("choose", "mine:has_k", "--source", "mine:rows", "--size", "5")
 _PRICE = ("price", "mine:fine", "--source", "mine:rows")
 _REUSE = ("reuse", "mine:answer", "--source", "mine:rows", "--size", "5")
 _VARY = (
@@ -101,6 +102,10 @@ def _of_others() -> Iterator[Bad]:
         yield from each("options", (*_CURVE, "--vary", "size=5,6", option), values)
         yield from each("options", (*_PRICE, option), values)
     yield from each("options", (*_CURVE, "--vary", "k=1,2", "--size"), _COUNT)
+    yield from each("options", (*_CHOOSE, "--vary"), _VARY)
+    for option, values in (("--score-within", (*_NUMBER, "0")), ("--margin", _PROBABILITY), ("--measure", _WORD)):
+        yield from each("options", (*_CHOOSE, "--vary", "k=1,2", option), values)
+    yield from each("options", (*_CHOOSE, "--settings"), (*_UNWRITABLE, "mine.py"))
     yield from each("options", (*_PRICE, "--rho"), _PROBABILITY)
     for option in ("--json", "--csv", "--svg"):
         yield from each("reports", (*_CURVE, "--vary", "size=5,6", option), _UNWRITABLE)
@@ -228,6 +233,10 @@ check mine:fine --help=3
 gate --config
 plan --rho
 replay x.json --pair
+choose
+choose mine:has_k --source mine:rows --size 5
+choose mine:has_k --vary k=1,2 --source mine:rows --size 5
+choose mine:has_k --vary k=1,2 --vary k=3 --source mine:rows --size 5
 curve mine:has_k --vary k=1,2 --param k=3 --source mine:rows --size 5
 curve mine:fine --vary size=5,6
 curve mine:has_k --vary size=5,6 --size 5 --source mine:rows
@@ -256,6 +265,7 @@ def _combined() -> Iterator[Bad]:
 
 _NEEDED = {
     "check": ("mine:fine",),
+    "choose": ("mine:has_k", "--vary", "k=1,2"),
     "curve": ("mine:has_k", "--vary", "size=5,6"),
     "estimate": ("mine:fine",),
     "price": ("mine:fine",),

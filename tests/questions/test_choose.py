@@ -203,9 +203,13 @@ def test_without_labels_the_declared_accuracy_is_the_score() -> None:
 
 def test_several_targets_each_with_the_parameters_that_it_has() -> None:
     inquiry = inquiry_of(chosen.rounded, ON["source"], "choose", vary="width=0.1,0.2", targets=[plain], **_but_source())
-    names = [cell.name.partition("chosen:rounded")[2] or cell.subject.name for cell in inquiry.cells]
-    assert [name.rpartition(":")[2] for name in names[2:]] == ["plain"]
-    assert names[:2] == [", width=0.1", ", width=0.2"]
+    assert [cell.name for cell in inquiry.cells] == ["rounded, width=0.1", "rounded, width=0.2", "plain"]
+    same = inquiry_of(chosen.rounded, ON["source"], "choose", targets=[rounded], **_but_source())
+    assert same.cells[0].name == "learners.chosen:rounded", "whole, where the ends are alike"
+
+
+def rounded(sample: Any, r: Any) -> float:
+    return 0.5
 
 
 def plain(sample: Any, r: Any) -> float:
@@ -257,7 +261,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "too many": ({"vary": "width=0:1:lin300"}, "choose has 300 candidates, and takes up to 200"),
     "no score": ({**GRID, "score": None, "source": "norm"}, "choose weighs stability against a score, and "),
     "no range": ({**GRID, "score": lambda output, x, y: 0.0}, "has no known range, so that nothing can be claimed"),
-    "negative": ({**GRID, "score_within": -0.1}, "score-within=-0.1 must be above 0: how far from the best"),
+    "negative": ({**GRID, "score_within": -0.1}, "score_within=-0.1 must be above 0: how far from the best"),
     "beyond": ({**GRID, "score_within": 1.5}, "must be above 0 and below 1, the range of the score"),
     "no margin": ({**GRID, "margin": 0}, r"margin=0 must be in \(0, 1\): by how much another"),
     "measure": ({**GRID, "measure": "rhoo"}, r"measure='rhoo' must be one of rho, churn \(did you mean rho\?\)"),

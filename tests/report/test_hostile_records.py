@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from learners import chosen
 from support import requests
 
 from auditor.cli.command_line import run
@@ -54,6 +55,8 @@ def _asked() -> Iterator[Record]:
     yield requests.ask("nu", "constant", "norm", eta=0.4, nu=0.5, strings=60)
     yield requests.ask("list_size", "constant", "norm", list_size=2, eta=0.2)
     yield requests.ask("curve", shaky, "norm", vary={"size": [1, 2]}, pairs=128)
+    asked = {"vary": {"width": [0.5, 1.0]}, "score": chosen.closeness, "score_within": 0.3, "margin": 0.4}
+    yield requests.ask("choose", chosen.rounded, chosen.coins, size=20, on_error="stop", **asked)
     yield requests.ask("price", "constant", "norm", pairs=300)
     yield requests.ask("estimate", shaky, "norm", size=1, half_width=0.2)
     yield requests.ask("explain", shaky, "norm", size=1)

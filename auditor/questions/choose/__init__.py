@@ -133,7 +133,7 @@ class Choose(Question):
 def _check_within(within: object, most: float = math.inf) -> None:
     if isinstance(within, bool) or not isinstance(within, (int, float)) or not 0 < within < most:
         range_of = f" and below {exact(most)}, the range of the score" if most < math.inf else ""
-        raise BadValue("score-within", within, f"must be above 0{range_of}: how far from the best it may be, e.g. 0.05")
+        raise BadValue("score_within", within, f"must be above 0{range_of}: how far from the best it may be, e.g. 0.05")
 
 
 def _scorer(cells: Sequence[Cell]) -> Scorer | None:

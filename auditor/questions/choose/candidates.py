@@ -15,9 +15,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from auditor.errors import UsageError, in_words
+from auditor.errors import UsageError
 from auditor.files import read_bytes
 from auditor.literals import literal_or_text
+from auditor.lookup import short_name
 from auditor.questions.cells import load_asked
 from auditor.questions.curve.axis import make_axis
 from auditor.questions.varied import check_among, check_not_given, is_whole
@@ -54,11 +55,14 @@ def make_candidates(request: Request) -> list[Cell]:
         settings = [[*_grid(axes, subject)] for subject in subjects]
     for name in known:
         _check_varies(request, subjects, name)
-    cells = [
-        cell
-        for one, subject, rows in zip(requests, subjects, settings, strict=True)
-        for cell in _cells(one, subject, rows, tuple(known), several=bool(others))
-    ]
+    called = [short_name(subject.name) for subject in subjects]
+    if len({*called}) < len(called):
+        called = [subject.name for subject in subjects]
+    cells = []
+    for one, subject, rows, name in zip(requests, subjects, settings, called, strict=True):
+        for cell in _cells(one, subject, rows, tuple(known)):
+            words = [name, cell.name] if others else [cell.name or name]
+            cells.append(replace(cell, name=", ".join(filter(None, words))))
     _check_count(cells)
     return cells
 
@@ -109,7 +113,7 @@ def _rows_of_file(file: str, typed: str) -> Any:
         if any(len(line) != len(header) for line in lines):
             raise ValueError("not every line has as many cells as the header")
     except (ValueError, csv.Error, RecursionError) as error:  # msgspec's complaints are ValueErrors too
-        raise UsageError(f"{typed} is no table of settings ({in_words(error)}): {_TABLE}") from error
+        raise UsageError(f"{typed} is no table of settings ({error}): {_TABLE}") from error
     names = [name.strip() for name in header]
     cells = [{n: cell.strip() for n, cell in zip(names, line, strict=True)} for line in lines]
     return [{name: literal_or_text(cell) for name, cell in row.items() if cell} for row in cells]
@@ -127,10 +131,8 @@ def _check_varies(request: Request, subjects: Sequence[Subject], name: str) -> N
     check_not_given(request, flag, name)
 
 
-def _cells(
-    request: Request, subject: Subject, settings: Sequence[Setting], varies: tuple[str, ...], *, several: bool
-) -> Iterator[Cell]:
-    """Yield the candidates of one target. A data set is loaded once."""
+def _cells(request: Request, subject: Subject, settings: Sequence[Setting], varies: tuple[str, ...]) -> Iterator[Cell]:
+    """Yield the candidates of one target, each named by its setting. A data set is loaded once."""
     options, source, first = request.options, request.source, None
     seed = cell_seed(options.seed, _SEED)
     for setting in settings:
@@ -140,9 +142,8 @@ def _cells(
             first, source, options = cell, cell.source, replace(options, as_=None)
         if first is not None:
             cell = replace(cell, as_=first.as_, overridden=first.overridden)
-        words = [subject.name] if several else []
-        name = ", ".join([*words, *(f"{key}={param_text(value)}" for key, value in setting.items())])
-        yield replace(cell, seed=seed, name=name or subject.name, varies=varies)
+        name = ", ".join(f"{key}={param_text(value)}" for key, value in setting.items())
+        yield replace(cell, seed=seed, name=name, varies=varies)
 
 
 def _check_count(cells: Sequence[Cell]) -> None:
