@@ -22,12 +22,12 @@ from auditor.case import Case
 from auditor.errors import EXIT_CODES, AuditorError, UsageError, in_words
 from auditor.escape import json_text
 from auditor.files import read_bytes
-from auditor.flow.advice import Advice
 from auditor.flow.rows import ProbeRows
 from auditor.flow.wobbles import SeenText, Wobbles
 from auditor.host.boundary import in_host
 from auditor.subjects.subject import param_text
 from auditor.subjects.wording import Wording
+from auditor.trials.advice import Advice
 from auditor.values import Difference as Difference
 
 SCHEMA = "auditor.record/2"

@@ -34,7 +34,6 @@ from auditor.errors import (
     as_ours,
     is_interrupt,
 )
-from auditor.flow.advice import Advice, advised, wanted_pairs
 from auditor.flow.fitness import EarlyPairs, Fitness, constancy, redrawn
 from auditor.flow.parts import Part
 from auditor.flow.question import Answer, Inquiry, Work, drive, find_question
@@ -49,6 +48,7 @@ from auditor.sources.resampling import Groups
 from auditor.sources.source import Source, name_of_source
 from auditor.subjects.subject import code_hash
 from auditor.subjects.wording import wording_of
+from auditor.trials.advice import Advice, advised, wanted_pairs
 from auditor.trials.cell import Cell, make_bench
 from auditor.trials.identity import case_of, replay_command
 from auditor.trials.preflight import PAIRS, Step

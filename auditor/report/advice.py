@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from auditor.flow.advice import LEAST, Advice
 from auditor.flow.parts import Command, Listing, Part
 from auditor.flow.question import find_question, registered_questions
 from auditor.flow.record import Record
@@ -18,6 +17,7 @@ from auditor.repair.mechanisms.grid import why_useless
 from auditor.report import spoken
 from auditor.request import listed
 from auditor.statistics.outward import at_most, exact
+from auditor.trials.advice import LEAST, Advice
 
 
 def advice(record: Record) -> Iterator[Part]:

@@ -13,8 +13,8 @@ from scipy.stats import binom
 from support.requests import audit
 
 from auditor.flow import run
-from auditor.flow.advice import LEAST, MOST, Advice, advised, wanted_pairs
 from auditor.flow.record import Record
+from auditor.trials.advice import LEAST, MOST, Advice, advised, wanted_pairs
 
 
 def seen(gap: float = 0.0, **more: Any) -> dict[str, Any]:
