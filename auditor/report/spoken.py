@@ -16,6 +16,7 @@ from auditor.statistics.outward import at_most, percent
 from auditor.subjects.wording import Wording
 
 _LONG = 30  # characters of an answer of which one is enough
+_FEW = 30  # pairs from which on a rate is said; after fewer the audit has stopped early, and the counts say more
 _DENOMINATOR = 10  # the largest of a rate above a tenth: "2 of 5"
 
 
@@ -42,6 +43,8 @@ def samples(resample: str | None, drawn: Drawn, rows: str) -> str:
 
 def cases(rate: float, pairs: int) -> str:
     """Return a rate as people say it: "in about 1 of 7 cases"."""
+    if pairs < _FEW and abs(rate * pairs - round(rate * pairs)) < 1e-9:
+        return f"in {round(rate * pairs)} of {pairs} cases, which were enough to tell"
     if rate in (0, 1):
         return f"in {'each' if rate else 'none'} of {pairs:,} cases"
     near = Fraction(rate).limit_denominator(_DENOMINATOR)

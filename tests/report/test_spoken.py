@@ -38,6 +38,12 @@ def test_a_rate_is_said_as_people_do(rate: float, words: str) -> None:
     assert cases(rate, 300) == words
 
 
+def test_a_rate_of_a_few_pairs_is_said_as_counts() -> None:
+    assert cases(2 / 3, 3) == "in 2 of 3 cases, which were enough to tell"
+    assert cases(1.0, 2) == "in 2 of 2 cases, which were enough to tell"
+    assert cases(0.143, 15) == "in about 1 of 7 cases"  # a mean that no count is
+
+
 @pytest.mark.parametrize(
     ("resample", "drawn", "words"),
     [
