@@ -163,7 +163,7 @@ def ask(question: str, subject: Learner, source: object = None, **keywords: Unpa
       that change (default: churn for predictions, else rho).
     - `margin`: By how much another candidate may be more stable (default: 0.05).
     - `pairs`: Maximum number of pairs of each candidate (default: 100 / the smaller tolerance).
-    - `score`: as in `audit`.
+    - `score`, `scale`: as in `audit`.
 
     `compare`: Is the new version of a learner less reproducible than the old one? Runs the code of both.
 

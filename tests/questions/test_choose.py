@@ -178,12 +178,14 @@ def test_a_score_from_minus_one_to_one_is_shown_on_its_own_scale() -> None:
     x = rng.normal(size=(60, 2))
     inquiry: Any = inquiry_of(Ridge(), (x, x @ [1.0, 2.0]), "choose", vary={"alpha": [0.1, 1000.0]}, score_within=0.2)
     assert inquiry.choice.within == pytest.approx(0.1), "a tolerance halves with the range"
-    record = ask("choose", Ridge(), (x, x @ [1.0, 2.0]), vary={"alpha": [0.1, 1000.0]}, **LOOSE)
+    record = ask("choose", Ridge(), (x, x @ [1.0, 2.0]), vary={"alpha": [0.1, 1000.0]}, scale=100.0, **LOOSE)
     best, worst = answer_of(record).candidates
     assert best.score.estimate == pytest.approx(1, abs=0.01)
     assert worst.score.estimate is not None
     assert -1 <= worst.score.low <= worst.score.estimate < 0.5
     assert best.state == "chosen"
+    assert best.measure.estimate is not None
+    assert 0 < best.measure.estimate < 0.01, "a distance, where any two numbers differ"
 
 
 def accurate(output: Any, *, source: Any, r: Any, params: Any) -> bool:

@@ -15,7 +15,7 @@ from auditor.questions.choose.candidates import make_candidates
 from auditor.questions.choose.inquiry import ChoosePlan, Choosing
 from auditor.questions.counted import Counted
 from auditor.questions.pairs import check_has_churn
-from auditor.request import SCORE, SURE, Options, Request, option
+from auditor.request import RUN, SCALE, SCORE, SURE, Options, Request, option
 from auditor.statistics.choice import least_pairs
 from auditor.statistics.outward import exact
 from auditor.subjects.scoring import Scorer
@@ -71,6 +71,7 @@ class ChooseOptions(Options, frozen=True, kw_only=True):
             basic=False,
         ),
     ] = None
+    scale: Annotated[float | None, SCALE] = None
     margin: Annotated[float, option("By how much another candidate may be more stable.", "D", SURE)] = 0.05
     pairs: Annotated[
         int | None,
@@ -87,7 +88,7 @@ class ChooseOptions(Options, frozen=True, kw_only=True):
             "What a run that raises or dies does: bottom gives it the worst score and counts it as a mismatch; stop "
             "leaves the candidate out.",
             "WHAT",
-            "How to run",
+            RUN,
             basic=False,
         ),
     ] = "bottom"
