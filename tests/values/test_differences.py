@@ -7,6 +7,7 @@ import dataclasses
 import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from auditor.values import (
     Difference,
     Tolerance,
     compare,
+    describe,
     differences,
     fingerprint,
     first_difference,
@@ -29,6 +31,7 @@ from auditor.values import (
     same,
     settle,
 )
+from auditor.values.libraries import in_own_type
 
 NAN, INF = math.nan, math.inf
 EVERYTHING = Tolerance(atol=1e300)
@@ -365,3 +368,34 @@ def test_closeness_is_exact_where_doubles_are_not(one: Any, other: Any, within: 
         assert same(left, right, within) is expected
         assert same([left], [right], within) is expected
         assert same(np.array([left, 1], object), np.array([right, 1], object), within) is expected
+
+
+def test_an_array_of_complex_numbers_is_what_its_elements_are() -> None:
+    array = np.array([[1 + 2j, 3 - 1j, 0.5j], [2, 4j, 1.5]])
+    assert same(array, array.astype(object))
+    assert fingerprint(array) == fingerprint(array.astype(object))
+    assert not same(array, array.T.copy().reshape(2, 3))
+
+
+def test_a_value_is_described_by_its_own_repr() -> None:
+    class Seven(int):
+        def __repr__(self) -> str:
+            return "seven"
+
+    class Half(np.float64):
+        def __repr__(self) -> str:
+            return "half"
+
+    assert (describe(Seven(7)), describe([Seven(7)]), describe(np.float64(0.5))) == ("seven", "[seven]", "0.5")
+    assert describe(Half(0.5)) == "0.5", "numpy's own numbers are shown as numbers, whatever is made of them"
+
+
+@pytest.mark.parametrize("fits", [("f8", "c16"), ("c16",), ()])
+def test_numbers_of_a_registered_type_become_the_first_of_numpys_that_holds_them(
+    fits: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    array = SimpleNamespace(dtype=SimpleNamespace(isbuiltin=2), astype=lambda kind: f"as {kind}")
+    monkeypatch.setattr(np, "can_cast", lambda dtype, kind: kind in fits)
+    assert in_own_type(array) == (f"as {fits[0]}" if fits else array)
+    array.dtype.isbuiltin = 1
+    assert in_own_type(array) is array

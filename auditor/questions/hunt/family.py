@@ -220,9 +220,10 @@ def make_family(request: Request) -> Family:
         raise UsageError(f"--source {request.source} and --over {over} are two answers: give one")
     holes = list[str]()
     if isinstance(over, str):
-        function, _, inside = over.strip().partition("(")
-        if function == "mixture" and inside.endswith(")") and len(split_arguments(inside[:-1])) == 2:
-            over = f"mixture({inside[:-1]}, {{share}})"  # all mixtures of both
+        function, _, rest = over.strip().partition("(")
+        inside = rest.removesuffix(")")
+        if function == "mixture" and inside != rest and len(split_arguments(inside)) == 2:
+            over = f"mixture({inside}, {{share}})"  # all mixtures of both
             if "share" not in {one.name for one in ranges}:
                 ranges.append(Range("share", 0.0, 1.0))
         holes = list(dict.fromkeys(_HOLE.findall(over)))
