@@ -140,3 +140,32 @@ def test_a_report_warns_and_names_the_option() -> None:
 def test_a_short_series_is_held_against_few_of_its_last_changes() -> None:
     """Two of 20 rows, where twelve would leave none to compare; the test tells noise in five of six cases."""
     assert sum(is_integrated(noise("short", i, n=20)) for i in range(60)) <= 20
+
+
+def by_the_papers_formula(series: np.ndarray) -> float:
+    """Politis and White's length for the stationary bootstrap, lag by lag."""
+    n, x = len(series), (series - series.mean()).tolist()
+    run = max(5, math.ceil(math.sqrt(math.log10(n))))
+    most = min(n - 1, math.ceil(math.sqrt(n)) + run)
+    r = [math.fsum(x[i] * x[i + k] for i in range(n - k)) / n for k in range(min(n - 1, 2 * most) + 1)]
+    is_small = [k > 0 and abs(r[k] / r[0]) < 2 * math.sqrt(math.log10(n) / n) for k in range(most + 1)]
+    quiet = [m for m in range(most - run + 1) if all(is_small[m + 1 : m + run + 1])]
+    m = quiet[0] if quiet else max(k for k in range(1, most + 1) if not is_small[k])
+    if m == 0:
+        return 1.0
+    far = min(2 * m, len(r) - 1)
+    weights = [1.0 if 2 * k <= far else 2 * (1 - k / far) for k in range(far + 1)]
+    g = 2 * math.fsum(k * weights[k] * r[k] for k in range(1, far + 1))
+    spectrum = r[0] + 2 * math.fsum(weights[k] * r[k] for k in range(1, far + 1))
+    longest = min(3 * math.sqrt(n), n / 3)
+    return longest if spectrum <= 0 else min(max(1.0, (2 * g**2 / (2 * spectrum**2) * n) ** (1 / 3)), longest)
+
+
+@pytest.mark.parametrize("n", [12, 30, 200, 2000])
+def test_the_length_of_blocks_is_that_of_the_formula(n: int) -> None:
+    lengths = []
+    for seed, a in enumerate([-0.6, 0.0, 0.3, 0.6, 0.8, 0.9, 0.97]):
+        series = ar1(noise("formula", seed, n=n), a)
+        lengths.append(block_length(series))
+        assert lengths[-1] == pytest.approx(by_the_papers_formula(series), rel=1e-9)
+    assert len({*lengths}) > 1
