@@ -19,8 +19,7 @@ import msgspec
 from auditor.errors import AuditorError, BadValue, UsageError, suggestion
 from auditor.flow.parts import Bar, Chart, Details, Part
 from auditor.flow.plan import Plan
-from auditor.flow.record import Accuracy, CellRow, Finding, Measure, Record, RhoInterval, Score
-from auditor.flow.rows import ProbeRows
+from auditor.flow.record import Accuracy, CellRow, Finding, Measure, ProbeRows, Record, RhoInterval, Score
 from auditor.flow.verdict import Verdict
 from auditor.flow.wobbles import Wobbles
 from auditor.lookup import CHECK, QUESTIONS, registered

@@ -16,7 +16,7 @@ import numpy as np
 from auditor.errors import UsageError, suggestion
 from auditor.escape import visible
 from auditor.files import check_writable, write_bytes
-from auditor.flow.rows import BINS, PLOTTED, WORST, GroupChurn, ProbeRows, RowFlips
+from auditor.flow.record import GroupChurn, ProbeRows, RowFlips
 from auditor.flow.wobbles import SeenText
 from auditor.statistics.interval import MeanEvidence
 from auditor.subjects.churn import Reals, distances
@@ -24,6 +24,9 @@ from auditor.subjects.predictions import unpack
 from auditor.trials.cell import Cell, ProbeTable, probe_table
 from auditor.trials.trial import Trial
 
+WORST = 50  # rows that a record names
+BINS = 10  # of the histogram, from 0 to 1
+PLOTTED = 100  # rows of the instability plot
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _COMPARED = 2e8  # distances that are computed between runs without a common r
 _INDICES = 3  # below which there is no jackknife

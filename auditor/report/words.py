@@ -18,8 +18,7 @@ from auditor.errors import UsageError
 from auditor.escape import shortened
 from auditor.flow.parts import Bar, Chart, Command, Details, Facts, Listing, Part, Series, Table, Words
 from auditor.flow.question import Inquiry, Question, find_question, registered_questions
-from auditor.flow.record import IN_PROCESS, Record
-from auditor.flow.rows import ProbeRows, RowFlips
+from auditor.flow.record import IN_PROCESS, ProbeRows, Record, RowFlips
 from auditor.flow.wobbles import WATCHED, Element, Wobbles
 from auditor.report import spoken
 from auditor.report.advice import advice
