@@ -437,6 +437,8 @@ class Run(msgspec.Struct):
         each = further.times * spent.seconds / max(1, spent.trials)
         counts = wanted_pairs(further.target, further.alpha)
         count = next((count for count in counts if count * each <= allowed), 0)
+        if count * each > 1:
+            self.watch.notice(f"running {count} further pairs, for advice alone")
         keys, payloads = PairKeys(cell.seed, *cell.path, "advice"), []
         bench, end = replace(self.benches[further.cell], unit=further.unit, keys=keys), perf_counter() + 2 * allowed
         with suppress(AuditorError), closing(self.engine.trials(bench, iter(range(count)), keep_nothing)) as trials:

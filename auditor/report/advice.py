@@ -73,7 +73,8 @@ def _of_numbers(record: Record, found: Advice) -> Iterator[str]:
     close = [f"--{name} {exact(value)}" for name in ("atol", "rtol") if (value := getattr(found, name)) is not None]
     if close and found.beyond is not None and _takes(record, "atol"):
         few = "" if found.beyond <= (record.target or 0) else f"; for {target} these are too few pairs"
-        furthest = f"numbers were up to {found.largest:.3g} apart, and are further"
+        far = f"{found.largest:.3g} apart" if found.relative is None else f"{found.relative:.3g} of the larger apart"
+        furthest = f"numbers were up to {far}, and are further"
         yield f"{close[0]}: {furthest} in at most {at_most(found.beyond, 2)} of pairs{few}."
     elif found.beyond is None:
         yield "The numbers are too far apart for any tolerance: compare a decision, and not the numbers."

@@ -50,6 +50,7 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
     beyond: float | None = None  # at most this share of pairs is further apart than that
     atol: float | None = None  # a tolerance that is wider than that
     rtol: float | None = None  # the same as a share of the larger number, where numbers are of different scales
+    relative: float | None = None  # the largest distance as such a share
     digits: int | None = None  # decimals to which no pair differs when it is rounded
     width: float | None = None  # of a shared grid on which rho meets the target
     is_shown: bool = False  # whether it does with the confidence, and not as an estimate
@@ -124,8 +125,9 @@ def _of_numbers(payloads: Sequence[Mapping[str, Any]], target: float, alpha: flo
     scales = gaps.mean(axis=0)
     scales = scales[scales > 0]
     if scales.max() > _SIMILAR * scales.min() and not payloads[0]["grouped"]:
-        relative = _ROOM * max(one["relative"] for one in payloads)
-        return found | ({"rtol": two_digits(relative)} if relative < _RELATIVE else {})
+        relative = max(one["relative"] for one in payloads)
+        wide = _ROOM * relative
+        return found | ({"rtol": two_digits(wide), "relative": relative} if wide < _RELATIVE else {})
     found["atol"] = two_digits(_ROOM * largest)
     if any(one["digits"] is not None for one in payloads):
         digits = min(-1 if one["digits"] is None else one["digits"] for one in payloads)

@@ -134,7 +134,7 @@ KINDS: Mapping[str, Kind] = {
     "predictions of a tree": Kind(Tree, near_linear, 400, None, "--atol"),
     "predicted classes": Kind(Classifier, two_classes, 400, None, "--measure churn"),
     "a count": Kind(lambda s, r: int((s > 0).sum()), "norm(1)", 2000, None, "--atol .*rounded"),
-    "a dict of floats": Kind(moments, "norm(5)", 200, None, "--rtol"),
+    "a dict of floats": Kind(moments, "norm(5)", 200, None, "--rtol .* of the larger apart"),
     "a list in some order": Kind(lambda s, r: ["x", "y", "z"][:: 1 if s[0] > 0 else -1], "norm", 20, None, "sorted"),
     "a set of strings": Kind(best(shares, 2), words, 200, shares, r'"chosen\(top=2\)"'),
     "a text": Kind(lambda s, r: f"{s.mean():.3f}", "norm(5)", 200),

@@ -72,6 +72,18 @@ def test_shares_of_0_and_1_show_what_clopper_and_pearson_show_without_a_mismatch
     assert not is_shown_below(np.zeros(0), target, 0.05)
 
 
+@pytest.mark.parametrize("value", [0.25, 0.5, 1.0])
+@pytest.mark.parametrize("pairs", [30, 58, 200])
+def test_a_mean_that_is_the_target_is_shown_to_be_below_it_as_seldom_as_is_said(value: float, pairs: int) -> None:
+    """All counts of pairs of which this share changes, in others none: exactly, and of 200 pairs it does happen."""
+    target, alpha, counts = 0.1, 0.05, np.arange(pairs + 1)
+    shown = [is_shown_below(np.array([value] * k + [0.0] * (pairs - k)), target, alpha) for k in counts]
+    law = float(binom.pmf(counts, pairs, target / value) @ np.array(shown, dtype=float))
+    print(f"{value} in {pairs} pairs: {law:.4f} of at most {alpha}")
+    assert law <= alpha
+    assert law > 0 or pairs < 200
+
+
 @pytest.mark.parametrize(
     ("width", "low", "high", "is_wider"),
     [
