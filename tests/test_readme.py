@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 NAMES = (
     *("tutorial", "guide", "programs", "decisions", "leaderboard", "ab-test", "feature-selection", "top-customers"),
-    *("estimate", "costs", "long", "price", "questions", "repair", "choose"),
+    *("estimate", "costs", "long", "price", "questions", "repair", "choose", "stable-enough"),
 )
 PAGES = [README, *((ROOT / "docs" / f"{name}.md").read_text() for name in NAMES)]
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", "".join(PAGES), flags=re.DOTALL)
