@@ -43,6 +43,7 @@ from auditor.sources.tables import (
 
 TABLES = (".csv", ".parquet", ".jsonl")
 SUFFIXES = (*TABLES, ".npz")
+_NAMED = 5  # columns that a message names
 _LOOKS = 100  # times as many rows as are wanted that are looked at for distinct ones
 KINDS = (*FRAMES, "columns", "numpy")  # what the rows of a file can become
 SHIFTS = ("mixture", "contaminate", "flip_labels", "duplicate", "drop_group", "class_weights")  # sources made of others
@@ -183,7 +184,7 @@ def from_arrays(
     lengths = [rows_in(part) if library_of(part) or isinstance(part, list) or part.ndim else 0 for part in parts]
     shown = name or f"{lengths[0]:,} rows of data"
     if -1 in lengths:
-        raise UsageError(f"source {name or 'of columns'}: its columns differ in length")
+        raise UsageError(f"source {name or 'of columns'}: its columns differ in length{_lengths(data)}")
     if lengths[0] < 2 or len(set(lengths)) > 1:
         raise UsageError(f"source {shown}: a data set needs two rows or more and as many labels, and it has {lengths}")
     for part in parts:
@@ -195,6 +196,14 @@ def from_arrays(
     return Dataset(shown, spec, rows, way, columns, target)
 
 
+def _lengths(data: Any) -> str:
+    """Name the first columns of a dict with their lengths."""
+    columns = data[0] if isinstance(data, tuple) else data
+    if not isinstance(columns, dict):
+        return ""
+    return ": " + ", ".join(f"{name!r} {len(values)}" for name, values in list(columns.items())[:_NAMED])
+
+
 def _features(columns: tuple[str, ...], target: str) -> tuple[str, ...]:
     return tuple(name for name in columns if name != target)
 
@@ -203,6 +212,8 @@ def _part(data: Any, *, is_first: bool) -> Any:
     """Return a table as it is, and a list of texts or dicts as a list; everything else, and labels, as an array."""
     if library_of(data):
         return settled(data)
+    if np.ma.is_masked(data):
+        raise UsageError("the source has masked values: drop them, compressed(), or fill them first")
     if is_first and isinstance(data, list) and any(isinstance(item, (dict, str)) for item in data):
         return data
     try:
@@ -328,7 +339,7 @@ def _check_columns(spec: str, columns: dict[str, Any]) -> None:
     """Raise UsageError unless all columns have the same length and hold numbers, words or dates."""
     lengths = {name: len(values) if values.ndim else 0 for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
-        listed = ", ".join(f"{name!r} {length}" for name, length in list(lengths.items())[:5])
+        listed = ", ".join(f"{name!r} {length}" for name, length in list(lengths.items())[:_NAMED])
         raise UsageError(f"source {spec!r}: its columns differ in length: {listed}")
     for name, values in columns.items():
         words = values.dtype.kind == "O" and all(isinstance(value, (str, bytes)) for value in values.flat)

@@ -6,6 +6,7 @@ samples are lists of the same items. A list of numbers, or of rows of numbers, b
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
@@ -126,7 +127,13 @@ def _are_texts(values: list[Any]) -> bool:
 
 
 def is_row(item: object) -> bool:
-    """True for what is a row in a list, and no source of its own: a text is not asked here."""
+    """True for what is a row in a list, and no source of its own: a text is not asked here.
+
+    Dates, decimals, None and objects of one's own are rows; what is called, or has rows or a generator, is a source.
+    """
     if isinstance(item, tuple):
         return len(item) != 2 or any(isinstance(part, (*_SCALARS, *_TEXTS)) for part in item)
-    return isinstance(item, (*_SCALARS, bytes, list, Mapping))
+    if isinstance(item, (*_SCALARS, bytes, list, Mapping)):
+        return True
+    is_lazy = any(hasattr(item, name) for name in ("draw", "rvs", "collect", "compute", "__array__", "__dataframe__"))
+    return not (callable(item) or is_lazy or has_items(item) or isinstance(item, os.PathLike))

@@ -153,10 +153,11 @@ class Blocks(Resampling):
         return np.asarray((starts[first] + place - first) % self.count)
 
     def words(self, size: int, confidence: float) -> str:
+        rows = "1 row" if self.length == 1 else f"{self.length:.3g} rows"
         chosen = ", a length chosen from the autocorrelation of the columns" if self.is_chosen else ""
         return (
-            f"the rate is that of series made of stretches of these {self.count:,} rows, of {self.length:.3g} rows on "
-            f"average{chosen}. It stands for two fresh series if this one is stationary, and may be too low, since all "
+            f"the rate is that of series made of stretches of these {self.count:,} rows, of {rows} on average"
+            f"{chosen}. It stands for two fresh series if this one is stationary, and may be too low, since all "
             "stretches come from one series and what reaches further than a stretch is lost"
         )
 
@@ -317,7 +318,13 @@ def make_resampling(text: str, rows: Any, names: tuple[str, ...], target: str) -
         return _blocks(text, argument, rows, names, count)
     if kind in ("groups", "strata"):
         column = find_column(text, argument, rows, names, target)
-        ids, place = unique(column.values)
+        try:
+            ids, place = unique(column.values)
+        except TypeError:
+            held = type(column.values[0]).__name__
+            raise UsageError(
+                f"--resample {text}: {column.name!r} holds {held}, and rows are sorted by it: make it numbers or words"
+            ) from None
         order = np.argsort(place, kind="stable")
         members = tuple(np.split(order, np.flatnonzero(np.diff(place[order])) + 1))
         return (_groups if kind == "groups" else _strata)(text, count, column, members, ids)

@@ -49,6 +49,9 @@ from auditor.sources.law import LARGEST, LISTED, Finite, Law, Query, pmf
 from auditor.sources.resampling import parse
 from auditor.sources.shifts import Mixture, Shifted, load_shift
 from auditor.sources.sklearn_data import from_sklearn
+from auditor.values import describe
+
+_SHOWN = 80  # characters of what is no source
 
 
 class Source(Protocol):
@@ -162,7 +165,11 @@ def load_source(source: object, resample: str | None = None) -> Source:
         return Sampler(name_of_source(source), importable_name(source), source)
     if lazy := next((name for name in ("collect", "compute") if hasattr(source, name)), None):
         raise UsageError(f"source {type(source).__name__} has no rows yet: give what its {lazy}() returns")
-    raise UsageError(f"source {source!r} must be a spec such as 'bernoulli(0.5)', or a function fn(rng, size)")
+    if isinstance(source, tuple):
+        parts = f"this one has {len(source)} part{'s' * (len(source) != 1)}"
+        raise UsageError(f"a tuple as a source is (X, y), and {parts}: give rows as a list, and labels as y")
+    shown = describe(source, _SHOWN)
+    raise UsageError(f"source {shown} must be a spec such as 'bernoulli(0.5)', or a function fn(rng, size)")
 
 
 @in_host
@@ -216,8 +223,14 @@ def as_sources(source: object) -> list[object]:
     A text is a source if it is written as one: a file, module:fn, or a distribution that there is. A list of texts that
     are all nearly distributions has spelling mistakes.
     """
+    if isinstance(source, os.PathLike):
+        return [os.fspath(source)]
     if not isinstance(source, list):
         return [] if source is None else [source]
+    if not source:
+        raise UsageError("the source is an empty list: give rows, or sources")
+    if any(isinstance(one, os.PathLike) for one in source):
+        return [os.fspath(one) if isinstance(one, os.PathLike) else one for one in source]
     if len(source) < 2 or not all(_is_plain_text(one) if isinstance(one, str) else is_row(one) for one in source):
         return source
     is_misspelt = all(isinstance(one, str) and suggestion(one.partition("(")[0], _distributions()) for one in source)

@@ -252,11 +252,10 @@ def cure_for(fit: Fit, params: Mapping[str, Any], error: BaseException | None) -
         return ""
     if not is_pairwise:
         return ""
-    name = (fit.estimator if inspect.isclass(fit.estimator) else type(fit.estimator)).__name__
     return (
         "it takes the similarities or distances between the rows of a sample, a square matrix, and was given the rows: "
-        f"audit a function that makes it, such as def learner(X): return {name}().fit(rbf_kernel(X)), with "
-        "rbf_kernel of sklearn.metrics.pairwise, and a --view of what it has learnt"
+        "audit a function of X that fits it to such a matrix, say rbf_kernel(X) of sklearn.metrics.pairwise, and "
+        "returns what it has learnt"
     )
 
 

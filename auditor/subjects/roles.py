@@ -125,9 +125,11 @@ def check_labels_given(fn: object, sample: object, shown: str) -> None:
     """Raise UsageError if a function needs labels, and the sample has none."""
     if isinstance(fn, Called) and fn.roles.needs_labels and not (isinstance(sample, tuple) and len(sample) == 2):
         name = fn.roles.labels
+        are_pairs = isinstance(sample, list) and all(isinstance(one, tuple) and len(one) == 2 for one in sample)
+        such = "such as X, y = zip(*items) of items that are pairs" if are_pairs else "such as data.csv#label"
         raise UsageError(
-            f"{shown} takes labels, {name}, and the source has none: give a source of (X, y), such as data.csv#label, "
-            f"or --param {name}=VALUE if {name} is something else"
+            f"{shown} takes labels, {name}, and the source has none: give a source of (X, y), {such}, or --param "
+            f"{name}=VALUE if {name} is something else"
         )
 
 

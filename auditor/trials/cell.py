@@ -109,6 +109,8 @@ def make_cell(
     subject = subject.with_names(names_in(source_used))
     size_used = _first(size, declared_size, getattr(source_used, "default_size", None))
     if source_used is None or size_used is None:
+        if source_used is not None:
+            load_source(source_used)  # what is no source at all says so first
         missing, example = ("source", '--source "bernoulli(0.5)"') if source_used is None else ("size", "--size 1000")
         raise UsageError(f"{subject.name} declares no {missing}, and none was given: add e.g. {example}")
     check_count("size", size_used, least=0, example=1000)

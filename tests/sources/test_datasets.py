@@ -130,13 +130,15 @@ def test_split_gives_two_disjoint_halves_and_subsample_no_row_twice(csv: Path) -
 
     record = audit(spy, f"{csv}#label", resample="split", fixed=40)
     assert (record.size, record.resample) == (20, "split")
-    pairs = np.array(seen[-80:]).reshape(40, 2, 20)
+    # The first three pairs are run in the preflight, each with a run that repeats its first.
+    first = [seen[3 * index : 3 * index + 2] for index in range(3)]
+    pairs = np.array([*first, *np.array(seen[-74:]).reshape(37, 2, 20)])
     assert all(sorted([*first, *second]) == list(range(40)) for first, second in pairs.tolist())
     assert len({tuple(first) for first in pairs[:, 0].tolist()}) == 40
     seen.clear()
     record = audit(spy, f"{csv}#label", resample="subsample", size=20, fixed=40, accept_overlap=True)
-    assert all(len(set(sample)) == 20 for sample in seen[-80:])
-    assert len({tuple(sample) for sample in seen[-80:]}) > 75
+    assert all(len(set(sample)) == 20 for sample in seen[-74:])
+    assert len({tuple(sample) for sample in seen[-74:]}) > 69
 
 
 def test_sizes_default_to_the_rows_there_are_and_are_bounded(csv: Path) -> None:
@@ -202,7 +204,7 @@ def test_the_report_says_what_a_resampling_estimates_and_which_way_it_errs() -> 
         return 0
 
     words = {
-        "bootstrap": ("info", "may be higher, since here both .* or lower, if rows that are drawn twice matter"),
+        "bootstrap": ("info", "may differ more often, since here both .* or less often, if it matters that"),
         "split": (
             "info",
             r"neither too low nor too high, within 0\.43 of it in 95 % .* at most 10 have no row in common",

@@ -107,7 +107,6 @@ def test_a_row_is_copied_so_that_no_run_sees_another() -> None:
         ([np.zeros(3), np.ones(3)], 2),
         ([(np.zeros((3, 1)), [0, 1, 0])], 1),
         ([rng], 1),
-        ([], 0),
         (["a good film"], 1),
         (["norm", "a good film"], 2),
         (TEXTS, None),
@@ -206,7 +205,7 @@ class Broken(Items):
         (iter(()), UsageError, "gave 0 rows: an iterator can be gone through once; give a list"),
         (range(1), UsageError, "a data set needs two rows or more"),
         (object(), UsageError, "must be a spec such as 'bernoulli(0.5)', or a function fn(rng, size)"),
-        ((1, 2, 3), UsageError, "must be a spec"),
+        ((1, 2, 3), UsageError, "a tuple as a source is (X, y), and this one has 3 parts"),
     ],
 )
 def test_what_cannot_be_read_gets_a_sentence(data: Any, error: type[Exception], words: str) -> None:

@@ -73,6 +73,7 @@ NEEDS = {
     "sklearn.pipeline:Pipeline": "steps",
     "sklearn.pipeline:FeatureUnion": "transformer_list",
     "sklearn.compose:ColumnTransformer": "transformers",
+    "sklearn.decomposition:SparseCoder": "dictionary",
     "sklearn.model_selection:GridSearchCV": "param_grid",
     "sklearn.model_selection:RandomizedSearchCV": "param_distributions",
 }

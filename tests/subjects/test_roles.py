@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.requests import bench_of
+from support.requests import bench_of, looked
 
 import auditor
 from auditor.errors import UsageError
@@ -261,7 +261,7 @@ def never(data: Any, rng: Any) -> float:
 )
 def test_a_run_that_raises_for_its_r_says_which_type_does_not(fn: Any, source: Any, words: str) -> None:
     with pytest.raises(SubjectRaised) as raised:
-        look(bench_of(fn, source, size=3))
+        looked(look(bench_of(fn, source, size=3)))
     assert words in str(raised.value)
     assert ("--randomness" in str(raised.value)) == (fn is wants_state)
     assert "Traceback" in raised.value.details
