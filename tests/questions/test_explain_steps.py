@@ -712,3 +712,11 @@ def test_the_table_has_zeros_and_a_picture_needs_no_target() -> None:
 def test_answers_are_made_by_name() -> None:
     for kind in (Cause, ExperimentRow, FreshRows, ExplainAnswer):
         assert {one.kind for one in signature(kind).parameters.values()} == {Parameter.KEYWORD_ONLY}
+
+
+@pytest.mark.parametrize(("odds", "ends"), [(19.99, False), (20.0, True), (20.5, True)])
+def test_an_experiment_ends_at_evidence_of_twenty_to_one_against_its_cause(
+    odds: float, ends: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("auditor.questions.explain.evidence.log_evidence_against", lambda outcomes: math.log(odds))
+    assert ExperimentCounts(EXPERIMENTS[3]).is_given_up() is ends
