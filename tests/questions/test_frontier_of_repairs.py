@@ -244,3 +244,26 @@ def test_none_that_was_agreed_on_is_an_output() -> None:
     core = [Leader("none", 1.0, None)]
     assert wrapper.agreed_on(core, r) is core[0]
     assert wrapper.agreed_on([Leader("none", 0.4, None)], r) is None
+
+
+@pytest.mark.parametrize(
+    ("view", "keeps_view", "within", "kind", "measure", "has"),
+    [
+        ("output", True, None, "exact", "rho", True),
+        ("output", False, None, "exact", "rho", True),
+        ("round(1)", False, None, "exact", "rho", True),  # the wrapper's own output is compared
+        ("round(1)", True, None, "exact", "rho", False),
+        ("output", True, "atol", "exact", "rho", False),
+        ("output", True, None, "upper", "rho", False),
+        ("output", True, None, "exact", "churn", False),
+    ],
+)
+def test_a_formula_counts_where_it_is_about_what_is_compared(
+    view: str, keeps_view: bool, within: str | None, kind: str, measure: str, has: bool
+) -> None:
+    wrapper = SimpleNamespace(mismatch=len, mismatch_is=kind, is_estimator=False)
+    unit: Any = SimpleNamespace(settings=[SimpleNamespace(keeps_view=keeps_view)], wrapped=[wrapper], measure=measure)
+    bench: Any = SimpleNamespace(within=within, view=SimpleNamespace(spec=view))
+    assert FrontierUnit._has_formula(unit, bench, 0) is has
+    wrapper.mismatch = None
+    assert not FrontierUnit._has_formula(unit, bench, 0)
