@@ -318,3 +318,13 @@ def test_exit_codes(
         assert (one.high, record.measures) == (None, [])
         assert one.low is not None
         assert one.low >= 1000
+
+
+def test_no_size_above_the_largest_that_was_asked_for_is_tried() -> None:
+    asked: Any = {"rho": 0.1, "pairs": 2500}
+    free = ask("price", lambda sample, r: bool(sample.mean() > -0.02), "norm", **asked)
+    assert max(row.size for row in free.cells) > 1500
+    held = ask("price", lambda sample, r: bool(sample.mean() > -0.02), "norm", **asked, most=1500)
+    assert max(row.size for row in held.cells) <= 1500
+    with pytest.raises(UsageError, match="most=0"):
+        ask("price", lambda sample, r: 1, "norm", most=0)
