@@ -234,6 +234,7 @@ class Run(msgspec.Struct):
     early: dict[int, dict[int, Trial]] = {}  # by cell and index, the pairs that were run in its preflight
     unfinished: str = ""  # what of the first preflight was not done when the time was up
     under_way: str = ""  # what was ended then
+    wanted: str = ""  # the time that it would most likely take, as it is typed
     timed: bool = False  # whether whoever watches knows what a run takes
     running: Generator[Trial, None, None] | None = None  # the trials that the inquiry is taking
     taken: Trial | None = None  # the last of them, until it is counted
@@ -485,13 +486,18 @@ class Run(msgspec.Struct):
         return replace(verdict, outcome=outcome, decided_by="clock", reason=reason, bound=bound)
 
     def more_time(self) -> str:
-        """Return a time in which the audit would most likely end, as it is typed: by what the runs so far took."""
+        """Return a time in which the audit would most likely end, as it is typed: by what the runs so far took. Where
+        none has ended, it is enough for the preflight."""
+        if self.wanted:
+            return self.wanted
         plan, look = self.inquiry.plan, self.inquiry.outlook()
         pairs = plan.least_trials if look.forecast is None else look.done + math.ceil(look.forecast)
         done = sum(spent.runs for spent in self.by_cell.values()) + self.fitness.runs
         given = self.options.for_ or 0.0
+        pairs = pairs if done else PAIRS
         wanted = (plan.runs * pairs + 2 * PAIRS) * max(given, perf_counter() - self.started) / max(1, done)
-        return typed_duration(max(_MORE * given, _SLACK * wanted))
+        self.wanted = typed_duration(max(_MORE * given, _SLACK * wanted))
+        return self.wanted
 
     def go_on(self, request: Request, verdict: Verdict) -> str | None:
         """Return the command that goes on where the clock or an interrupt has stopped this audit."""
