@@ -30,7 +30,7 @@ from auditor.questions.repair.answer import RepairCost, answer_of
 from auditor.questions.repair.frontier import MeasuredSetting, candidates
 from auditor.questions.repair.inquiry import RepairInquiry
 from auditor.questions.repair.paste import code_of
-from auditor.questions.repair.settings import FAMILIES, Choosing, Rounding, Setting, read_setting
+from auditor.questions.repair.settings import FAMILIES, Choosing, Rounding, Setting, _has_names, read_setting
 from auditor.questions.repair.units import FrontierUnit, SettingTried, kind_of, look
 from auditor.repair.mechanisms.widths import two_digits
 from auditor.repair.rounding import Rounded
@@ -581,3 +581,23 @@ def test_searches_without_a_common_candidate_say_nothing_of_a_spread(monkeypatch
     alone = {"spread": 0.0, "count": 1, "top": 1, "behind": [0.0]}
     assert settings.Choosing().look(search[0], search[1], see) == alone
     assert settings.Choosing().look(search[0], search[2], see) == alone
+
+
+@pytest.mark.parametrize(
+    ("numbers", "whole", "names"),
+    [
+        ([9.0], [True], True),  # small, as the number of a class is
+        ([10.0], [True], False),
+        ([-10.0], [True], False),
+        ([500.0, 500.0], [True, True], True),  # each comes twice
+        ([500.0, 501.0], [True, True], False),
+        ([500.0, 500.0, 501.0], [True] * 3, False),
+        ([500.0, 500.0, 501.0, 501.0], [True] * 4, True),
+        ([2.0], [False], False),
+    ],
+)
+def test_whole_numbers_name_something_if_they_are_small_or_come_again(
+    numbers: list[float], whole: list[bool], names: bool
+) -> None:
+    apart: Any = SimpleNamespace(sizes={"output": len(numbers)}, numbers=np.array(numbers), whole=np.array(whole))
+    assert _has_names(apart) is names
