@@ -82,6 +82,7 @@ def test_the_plan_itself_goes_on(begun: Path) -> None:
 
 
 KINDS: dict[str, Any] = {"target": 0.2, "confidence": 0.9, "design": "anytime", "gates": "churn", "unit": "strings"}
+KINDS |= {"apart": "in total variation"}
 
 
 @pytest.mark.parametrize("name", [one.name for one in fields(Plan) if one.name != "cells"])
