@@ -158,7 +158,7 @@ def ask(question: str, subject: Learner, source: object = None, **keywords: Unpa
     - `settings`: The candidates, a dict of parameters for each: [{"max_depth": 2}, ...], or a csv or JSON file
       (default: none).
     - `targets`: Further learners to choose from, each with the parameters of vary that it has (default: none).
-    - `score_within`: How far the score may be from the best one; half of it tells two scores apart (default: 0.05).
+    - `score_within`: How far below the best score the score of the one to take may be (default: 0.05).
     - `measure`: What is to be small: rho, the probability that two outputs differ, or churn, the share of predictions
       that change (default: churn for predictions, else rho).
     - `margin`: By how much another candidate may be more stable (default: 0.05).

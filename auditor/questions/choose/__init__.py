@@ -60,7 +60,7 @@ class ChooseOptions(Options, frozen=True, kw_only=True):
     ] = None
     score: Annotated[Any, SCORE] = None
     score_within: Annotated[
-        float, option("How far the score may be from the best one; half of it tells two scores apart.", "W", SURE)
+        float, option("How far below the best score the score of the one to take may be.", "W", SURE)
     ] = 0.05
     measure: Annotated[
         str | None,
@@ -98,11 +98,11 @@ class Choose(Question):
     """Which settings of TARGET are both accurate and stable? Runs its code.
 
     Candidates are all combinations of --vary, the rows of --settings, or several targets. They run on the same samples
-    and r. It says which one to take: its score is within --score-within of the best, and no candidate within half of
-    that is more stable by more than --margin. And it lists the candidates that no other dominates. Pairs go where the
-    choice hangs.
+    and r. It recommends a candidate whose score is within --score-within of the best. No candidate whose score is
+    within half of that distance is more stable by more than --margin. It also lists the candidates that no other
+    dominates. Most pairs are spent on the candidates between which the choice is still open.
 
-    Example: python -m auditor choose sklearn.tree:DecisionTreeClassifier --vary max_depth=1,2,4 --source sklearn:wine
+    Example: python -m auditor choose sklearn.svm:SVC --vary C=0.1,1,10 --source sklearn:load_wine
 
     Exit codes: 0 one is to be taken, 2 usage, 3 undecided, 4 no candidate could be run, 130 interrupted.
     """
