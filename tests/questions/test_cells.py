@@ -422,7 +422,7 @@ def test_a_pass_of_nu_takes_of_each_cell_what_it_takes_alone() -> None:
 def test_a_fail_of_nu_names_its_cell_and_has_its_share() -> None:
     record = audit_nu([0.0, 0.5, 0.0])
     assert (record.verdict, record.decided_by) == ("fail", "strings")
-    assert record.reason.startswith("With bad=0.5, for a share of at least")
+    assert record.reason.startswith("With bad=0.5, too many values of r have no usual output")
     assert [cell.verdict for cell in record.cells] == ["inconclusive", "fail", "inconclusive"]
     assert record.bound.confidence == pytest.approx(1 - 0.05)
     gate = inquiry_of(good_and_bad, uniform, "nu", inputs={"bad": [0.0] * 3}, eta=0.1, nu=0.1).plan.nu_gate
