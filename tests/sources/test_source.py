@@ -166,3 +166,12 @@ def test_a_law_of_numbers_that_scipy_cannot_take_is_refused(spec: str) -> None:
 def test_a_draw_of_numbers_beyond_every_float_is_refused(spec: str) -> None:
     with pytest.raises(UsageError, match=r"scipy\.stats refuses it"):
         load_source(spec.format(10**900)).draw(np.random.default_rng(0), 5)
+
+
+@pytest.mark.parametrize("spec", ["bernoulli(0.5{})", "binom(10, 0.5{})", "poisson(3{})"])
+def test_counts_are_whole_numbers_and_have_no_scale(spec: str) -> None:
+    for loc in ("", ", 2", ", loc=2"):
+        assert load_source(spec.format(loc)).draw(from_key(root_key(0)), 4).dtype == np.int64
+    for scale in (", 0, 2", ", scale=2"):
+        with pytest.raises(UsageError, match="argument"):
+            load_source(spec.format(scale))
