@@ -17,6 +17,7 @@ from auditor.flow.one_pair import show_pair
 from auditor.flow.parts import Part
 from auditor.flow.plan import GATES, check_confidence, check_target
 from auditor.flow.question import Question
+from auditor.host.boundary import in_host
 from auditor.questions.cells import load_asked
 from auditor.questions.loss import load_loss
 from auditor.questions.pairs import target_of
@@ -113,6 +114,7 @@ class Repair(Question):
         yield from show_pair(bench, index)
 
 
+@in_host
 def has_points(subject: Subject) -> bool:
     """True if a wrapper repairs its predictions point by point: those of a classifier by a vote, those of a regressor
     by rounding. A linear regressor has coefficients to round, and a search decides on a setting."""
@@ -122,6 +124,7 @@ def has_points(subject: Subject) -> bool:
     return is_classifier(estimator) or (predicts_numbers(estimator) and not _is_a(estimator, *_LINEAR))
 
 
+@in_host
 def _with_default_view(subject: Subject) -> Subject:
     """Compare what a selector or a search decides, unless the user says otherwise."""
     decides = last_step(subject.fn.estimator) if isinstance(subject.fn, Fit) else None

@@ -327,7 +327,8 @@ class RepairInquiry(Inquiry):
             else:
                 known = f'{self._known(point.low, point.high, point.pairs)}; audit it alone by --with "{spec}"'
             more = f" and {len(left) - 1} more are" if len(left) > 1 else " is"
-            return f"No repair was confirmed, and {spec}{more} not ruled out: {known}"
+            others = f". Others are not offered: {self.useless}" if self.useless else ""
+            return f"No repair was confirmed, and {spec}{more} not ruled out: {known}{others}"
         if self.before is not None and self.before.outcome() != "fail":
             held = self._held(self.before)
             known = f"{self._known(held.low, held.high, held.pairs)}, which leaves {exact(self.target)} open"
