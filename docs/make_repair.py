@@ -33,7 +33,7 @@ LEARNERS: dict[str, tuple[str | None, str]] = {
     "SelectKBest": (None, f"{HERE}:best {LINES} --size 500"),
     "GridSearchCV": (None, f"{HERE}:search {LINES} --size 60"),
     "a forest classifier": (None, f"{HERE}:forest --source {HERE}:moons --size 640"),
-    "KMeans": (None, f"{HERE}:means --source {HERE}:blobs --size 300"),
+    "KMeans": (None, f"{HERE}:means --source {HERE}:blobs --size 1000"),
     "an A/B test": (
         f"{HERE}:ship --source {HERE}:visits --size 10000",
         f'{HERE}:effect --source {HERE}:visits --size 10000 --with "thresholded(low=0.0, high=0.2)"',
