@@ -24,7 +24,7 @@ from algorithms.decisions.features import features, importance
 from algorithms.decisions.groups import group_report
 from algorithms.decisions.significance import adjusted, r_significant_columns, significant_columns
 from algorithms.decisions.tables import read_scores
-from algorithms.decisions.times import changepoint, trend
+from algorithms.decisions.times import changepoint, p_of_rise, trend
 from algorithms.decisions.winners import r_winner, ranking, standard_scores, top, winner
 from auditor.randomness import from_key, root_key
 
@@ -362,3 +362,11 @@ def test_a_csv_keeps_its_names_on_the_command_line(tmp_path: Path, command: Comm
     code, printed, complaint = command("check", "top", "--param", "k=2", "--source", "scores.csv", cwd=tmp_path)
     assert code == 4
     assert "k=2 must be an integer from 1 to 1" in printed + complaint
+
+
+@pytest.mark.parametrize(
+    ("values", "p"), [([1, 2, 3, 4], 0.0), ([4, 3, 2, 1], 1.0), ([2, 2, 2, 2], 1.0), ([1, 2], 1.0)], ids=str
+)
+def test_a_straight_line_rises_for_sure_or_not_at_all(values: list[int], p: float) -> None:
+    table = {"day": np.arange(len(values)), "value": np.array(values)}
+    assert p_of_rise(table, time="day", value="value", test="t") == p
