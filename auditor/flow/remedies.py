@@ -30,7 +30,7 @@ _SETTLED = ("size", "as_", "resample", "view", "sample", "probe")  # what a subj
 def with_remedies(request: Request, record: Record, watch: Watcher | None = None) -> Record:
     """Return the record with what would hold in its place; as it is where nothing asks for that.
 
-    Nothing more is run after an audit that has a limited time.
+    Nothing more is run after an audit that has a limited time, or after Ctrl-C: the verdict stands.
     """
     words, options = record.wording, request.options
     is_asked = record.question == "rho" and record.verdict == "fail" and record.decided_by == "mismatches"
@@ -38,13 +38,22 @@ def with_remedies(request: Request, record: Record, watch: Watcher | None = None
         return record
     (watch or Silent()).notice(f"looking for what would hold: {words.sister}, and more {words.rows}")
     found = []
-    with contextlib.suppress(AuditorError):
-        found.append(_sister(request, record, words.sister))
     most = min(TIMES * record.size, MOST)
-    if words.counts_rows and options.size is None and most > 2 * record.size:
+    with contextlib.suppress(KeyboardInterrupt):
         with contextlib.suppress(AuditorError):
-            found.append(_rows(request, record, most))
+            found.append(_sister(request, record, words.sister))
+        if words.counts_rows and options.size is None and most > 2 * record.size:
+            with contextlib.suppress(AuditorError):
+                found.append(_rows(request, record, most))
     return replace(record, remedies=found)
+
+
+def _answer(request: Request) -> Record:
+    """Return the record of an audit; KeyboardInterrupt where somebody has stopped it."""
+    found = answer(request)
+    if found.decided_by == "interrupt":
+        raise KeyboardInterrupt
+    return found
 
 
 def _asked(request: Request, question: str, target: object, record: Record, **more: Any) -> Request:
@@ -60,7 +69,7 @@ def _sister(request: Request, record: Record, name: str) -> Remedy:
     texts = {key: text for key, text in request.texts.items() if key in known}
     size = {} if request.options.size is None else {"size": request.options.size}
     asked = _asked(request, "rho", name, record, params=params, **size)
-    found = answer(replace(asked, texts=texts))
+    found = _answer(replace(asked, texts=texts))
     return Remedy(
         kind="sister",
         subject=name,
@@ -76,7 +85,7 @@ def _sister(request: Request, record: Record, name: str) -> Remedy:
 def _rows(request: Request, record: Record, most: int) -> Remedy:
     """Look for the number of rows from which the subject holds, up to `most`."""
     params, pairs = request.options.params, math.ceil(PAIRS_TIMES_LIMIT / (record.target or 1.0))
-    found = answer(_asked(request, "price", request.subject, record, params=params, pairs=pairs, most=most))
+    found = _answer(_asked(request, "price", request.subject, record, params=params, pairs=pairs, most=most))
     limits = next(iter(found.answer.asked), None)
     return Remedy(
         kind="rows",

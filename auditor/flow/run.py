@@ -428,7 +428,8 @@ class Run(msgspec.Struct):
 
     def advise(self, expected: str) -> None:
         """Run further pairs after a fail that was not expected, so that advice rests on more than a few; none where
-        they would take long beside the audit. Nothing but the advice knows of them: a run that fails ends them."""
+        they would take long beside the audit. Nothing but the advice knows of them: a run that fails ends them, and so
+        does Ctrl-C, after which the verdict stands."""
         further = None if self.stopped or expected != "pass" else self.inquiry.further()
         if further is None:
             return
@@ -442,7 +443,8 @@ class Run(msgspec.Struct):
             self.watch.notice(f"running {count} further pairs, for advice alone")
         keys, payloads = PairKeys(cell.seed, *cell.path, "advice"), []
         bench, end = replace(self.benches[further.cell], unit=further.unit, keys=keys), perf_counter() + 2 * allowed
-        with suppress(AuditorError), closing(self.engine.trials(bench, iter(range(count)), keep_nothing)) as trials:
+        fresh = self.engine.trials(bench, iter(range(count)), keep_nothing)
+        with suppress(AuditorError, KeyboardInterrupt), closing(fresh) as trials:
             for trial in trials:
                 payloads.append(trial.payload)
                 if perf_counter() > end:

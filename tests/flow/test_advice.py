@@ -184,3 +184,20 @@ def test_a_record_without_numbers_has_no_widths() -> None:
     found = made([seen(1.0, gaps=None, kind="name")] * 58)
     assert (found.largest, found.atol, found.width, found.kind) == (None, None, None, "name")
     assert made([seen(math.inf)] * 58).atol is None
+
+
+def test_an_interrupt_while_pairs_are_run_for_advice_leaves_the_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_over: list[bool] = []
+
+    def wanted(target: float, alpha: float) -> tuple[int, ...]:
+        is_over.append(True)
+        return wanted_pairs(target, alpha)
+
+    def interrupted(sample: Any, r: Any) -> float:
+        if is_over:
+            raise KeyboardInterrupt
+        return float(sample.mean())
+
+    monkeypatch.setattr(run, "wanted_pairs", wanted)
+    record = audit(interrupted, "uniform", size=20, rho=0.1)
+    assert (record.verdict, record.decided_by, is_over, record.cost.advice) == ("fail", "mismatches", [True], None)

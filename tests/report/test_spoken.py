@@ -13,6 +13,8 @@ from msgspec.structs import replace
 from support.requests import audit
 
 import auditor
+from auditor.flow import remedies
+from auditor.flow.question import make_request
 from auditor.flow.record import Drawn, Record, as_record, to_json
 from auditor.report.spoken import cases, headline, samples
 from auditor.report.terminal import as_text
@@ -128,3 +130,14 @@ def test_words_of_anybody_are_used() -> None:
     assert "dose: " in text
     assert record.remedies == []
     assert headline(replace(record, cells=record.cells * 2)) == ""
+
+
+def test_an_interrupt_while_what_would_hold_is_looked_for_leaves_the_verdict(
+    failed: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped = replace(failed, verdict="interrupted", decided_by="interrupt")
+    asked: list[object] = []
+    monkeypatch.setattr(remedies, "answer", lambda request: asked.append(request) or stopped)
+    request = make_request("rho", "winner", [SCORES], {})
+    record = remedies.with_remedies(request, replace(failed, remedies=[]))
+    assert (record.verdict, record.remedies, len(asked)) == ("fail", [], 1)
