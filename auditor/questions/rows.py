@@ -263,7 +263,7 @@ def grouped(values: Sequence[Any], by: str) -> dict[str, list[int]]:
         array = np.array(values, dtype=float)
         edges = np.unique(np.quantile(array, (0.0, 0.25, 0.5, 0.75, 1.0)))
         at = np.clip(np.searchsorted(edges, array, side="right") - 1, 0, max(0, len(edges) - 2))
-        names = [f"{low:.4g} to {high:.4g}" for low, high in pairwise(edges)]
+        names = [f"{first:.4g} to {last:.4g}" for first, last in pairwise(edges)]
         return {name: np.flatnonzero(at == i).tolist() for i, name in enumerate(names) if (at == i).any()}
     if len(distinct) > _GROUPS:
         raise UsageError(

@@ -90,17 +90,16 @@ def with_score(plan: Plan, scorer: Scorer | None, least: float | None) -> Plan:
         return plan
     if scorer is None or scorer.range is None:
         raise UsageError(f"--score-at-least {least}: outputs are not scored here; leave it out")
-    low, high = scorer.range
-    if isinstance(least, bool) or not isinstance(least, (int, float)) or not low < least < high:
-        raise BadValue(
-            "score_at_least", least, f"must be in ({low:g}, {high:g}), between the least and the largest {scorer.name}"
-        )
+    worst, best = scorer.range
+    if isinstance(least, bool) or not isinstance(least, (int, float)) or not worst < least < best:
+        between = f"between the least and the largest {scorer.name}"
+        raise BadValue("score_at_least", least, f"must be in ({worst:g}, {best:g}), {between}")
     share = scorer.unit(float(least))
     enough = least_pairs(1 - share, plan.alpha, "anytime")
     if plan.budget < enough:
         option = "fixed" if plan.design == "fixed" else "pairs"
         words = f"cannot show a mean {scorer.name} of {exact(least)} at {sure(plan.confidence)}: if all scores are "
-        raise BadValue(option, plan.budget, f"{words}{high:g} it takes {enough} pairs; use --{option} {enough} or more")
+        raise BadValue(option, plan.budget, f"{words}{best:g} it takes {enough} pairs; use --{option} {enough} or more")
     return replace(plan, score=share)
 
 

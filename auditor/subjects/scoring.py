@@ -77,16 +77,16 @@ class Scorer(msgspec.Struct, frozen=True):
             return self.worst
         if self.range is None:
             return value if math.isfinite(value) else None
-        low, high = self.range
-        if self.clips and value < low:
-            return low
-        if low <= value <= high:
+        worst, best = self.range
+        if self.clips and value < worst:
+            return worst
+        if worst <= value <= best:
             return value
         if not self.is_asked:
             return None
         raise SubjectError(
-            f"--score {self.name} is {value:g}, and its range is from {low:g} to {high:g}: correct the range that the "
-            "function declares, fn.range = (least, most)"
+            f"--score {self.name} is {value:g}, and its range is from {worst:g} to {best:g}: correct the range that "
+            "the function declares, fn.range = (least, most)"
         )
 
     @property

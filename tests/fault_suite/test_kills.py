@@ -29,6 +29,7 @@ from auditor.cli.command_line import run
 from auditor.flow.ledger import Past, read_history
 
 PAIRS = 60
+_FOR_ADVICE = 4  # runs of a further pair, with all rows and with a quarter of them
 _SPARE = 20  # runs of the preflight and of the second process, and more than those
 _ENGINES = {
     "one": ("--jobs", "1"),
@@ -184,7 +185,8 @@ class Killer:
         ran = run(*self.words(*(["--resume"] if self._past() else [])))
         spent = self.runs() - before
         print(f"{begun} of {PAIRS} pairs were kept, and {spent} runs ended the audit")
-        again = spent > 2 * (PAIRS - begun) + _SPARE
+        advice = (ran.record or {}).get("cost", {}).get("advice") or {"pairs": 0}
+        again = spent > 2 * (PAIRS - begun) + _SPARE + _FOR_ADVICE * advice["pairs"]
         return ran, [f"{begun} pairs were kept, and {spent} runs were made all the same"] if again else []
 
     def _past(self) -> list[Past]:

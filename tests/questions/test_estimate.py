@@ -268,4 +268,5 @@ def test_the_time_that_it_may_take_speaks_of_no_pass() -> None:
     with Watching(Console(file=file, width=200)) as watch:
         watch.planned(asked(half_width=0.05, confidence=0.95))
         watch.timed(0.5)
-    assert file.getvalue().rstrip().splitlines()[-1].startswith("one run takes 500 ms: 43 s or more, 21 min at most")
+    said = file.getvalue().rstrip().splitlines()[-1]
+    assert said.startswith("one run takes 500 ms: it takes at least 43 s; it ends after 21 min at the latest")

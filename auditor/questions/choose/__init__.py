@@ -164,8 +164,8 @@ def _scorer(cells: Sequence[Cell]) -> Scorer | None:
 
 
 def _named(scorer: Scorer) -> str:
-    low, high = scorer.range or (-math.inf, math.inf)
-    return f"{scorer.name} ({low:g} to {high:g})"
+    worst, best = scorer.range or (-math.inf, math.inf)
+    return f"{scorer.name} ({worst:g} to {best:g})"
 
 
 def _measure(cells: Sequence[Cell], asked: str | None) -> str:
