@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import pytest
 from scipy.stats import binom
 from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
+from support.exact import lattice
 from support.requests import audit, inquiry_of
 
 import auditor
@@ -25,7 +24,7 @@ from auditor.report.formats.markdown import markdown
 from auditor.report.page.records import page_of, page_of_several
 from auditor.report.terminal import as_text
 from auditor.statistics.gate import Gate
-from auditor.statistics.interval import MeanEvidence, log_e_fail, log_e_pass
+from auditor.statistics.interval import log_e_fail, log_e_pass
 from auditor.subjects.scoring import Scorer
 from auditor.trials.trial import Trial
 
@@ -65,18 +64,6 @@ def leaf_of(cells: int, family: int, delta: float | None) -> Any:
     asked = {"score": coin, "score_at_least": LEAST, "rho": 0.2, "size": 5, "family": family}
     found: Any = inquiry_of(learn, labelled, **asked, **({"inputs": {"q": [*range(cells)]}} if cells > 1 else {}))
     return found.leaves[0] if cells > 1 else found
-
-
-def lattice(most: int) -> Iterator[tuple[int, int, MeanEvidence]]:
-    """Evidence of k ones among n, for all of them."""
-    ones = MeanEvidence()
-    for k in range(most + 1):
-        found = copy.deepcopy(ones)
-        for n in range(max(k, 1), most + 1):
-            while found.n < n:
-                found.add(0.0)
-            yield n, k, found
-        ones.add(1.0)
 
 
 @pytest.mark.parametrize(("cells", "family", "delta"), [(1, 1, None), (3, 1, None), (1, 2, None), (3, 2, 0.1)])

@@ -6,7 +6,6 @@ which a share that is not divided exceeds, and above half of alpha, which a shar
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 from scipy.stats import binom
+from support.exact import lattice
 from support.requests import bench_of, inquiry_of
 
 import auditor
@@ -26,7 +26,7 @@ from auditor.questions.list_size.misses import Misses
 from auditor.questions.loss import FRESH, UNLUCKY, Loss
 from auditor.questions.nu.gate import GroupGate, Inaccurate
 from auditor.questions.pairs import PairsInquiry
-from auditor.statistics.interval import BOUNDS, MeanEvidence, log_e_fail, log_e_pass, two_sided
+from auditor.statistics.interval import BOUNDS, log_e_fail, log_e_pass, two_sided
 from auditor.statistics.nu import Groups, bad_stays_below, good_reaches
 
 ALPHA, TARGET, PAIRS = 0.05, 0.2, 400
@@ -179,18 +179,6 @@ def churn_leaf(cells: int, family: int, delta: float | None = None) -> PairsInqu
     asked = {"subject": fit, "question": "churn", "view": "predict", "probe": 5}
     leaf = leaves_of("rho", cells, family, fixed=None, pairs=1000, **asked)[0]
     return PairsInquiry(leaf.cell, replace(leaf.plan, delta=delta))
-
-
-def lattice(most: int) -> Any:
-    """Evidence of k ones among n, for all of them."""
-    ones = MeanEvidence()
-    for k in range(most + 1):
-        found = copy.deepcopy(ones)
-        for n in range(max(k, 1), most + 1):
-            while found.n < n:
-                found.add(0.0)
-            yield n, k, found
-        ones.add(1.0)
 
 
 @pytest.mark.parametrize(("cells", "family", "delta"), [(1, 1, None), (3, 1, None), (1, 2, None), (3, 2, 0.1)])

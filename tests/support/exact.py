@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 from collections import Counter
@@ -12,7 +13,7 @@ import numpy as np
 from scipy.stats import binom, chi2_contingency
 
 from auditor.randomness import from_key, root_key
-from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
+from auditor.statistics.interval import MeanEvidence, clopper_pearson_lower, clopper_pearson_upper
 from auditor.values import same
 from support.requests import audit
 
@@ -134,3 +135,15 @@ def last_apart(x: Any, y: Any) -> float:
         c = np.delete(np.minimum(x / x[i], y / y[i]), i)
         same += sum((-1) ** k / (1 + sum(s)) for k in range(len(c) + 1) for s in itertools.combinations(c, k))
     return 1 - same
+
+
+def lattice(most: int) -> Iterator[tuple[int, int, MeanEvidence]]:
+    """Evidence of k ones among n, for all of them."""
+    ones = MeanEvidence()
+    for k in range(most + 1):
+        found = copy.deepcopy(ones)
+        for n in range(max(k, 1), most + 1):
+            while found.n < n:
+                found.add(0.0)
+            yield n, k, found
+        ones.add(1.0)
