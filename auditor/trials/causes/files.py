@@ -84,7 +84,10 @@ def files_between_runs(bench: Bench, since: float, journal: str | None = None) -
     """Return what the runs of a pair leave for each other; `since` is when the audit began.
 
     The two outputs of one pair may agree by chance, so that a file which one run left for the other seems to change
-    nothing. Then more pairs are tried: a learner of rho t gets through with probability (1 - t)^PAIRS_TRIED.
+    nothing. Then more pairs are tried, up to PAIRS_TRIED: a learner that would have rho t without its files gets
+    through with probability (1 - t)^PAIRS_TRIED. One whose runs are slow has fewer: none begins after _PATIENCE
+    seconds.
+
     `journal` is a file that names those which are taken away for a while, for whoever finds this process killed.
     """
     started = perf_counter()
