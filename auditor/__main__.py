@@ -14,7 +14,7 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         sys.exit(_run())
     _open_standard_descriptors()
-    from auditor.cli.interrupts import listen
+    from auditor.errors import listen
 
     listen()
     sys.exit(_run())

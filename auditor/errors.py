@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 from collections.abc import Iterable, Iterator
+from time import monotonic
+from types import FrameType
 from typing import Any, Self
 
 from auditor.bounded import is_tangled, message_of, text_of
@@ -20,6 +23,8 @@ LIBRARIES = (*_OF_COMMANDS, "numpy", "scipy", "msgspec", "narwhals", "cloudpickl
 _LONGEST = 20_000  # characters of a traceback
 
 EXIT_CODES = {"pass": 0, "fail": 1, "usage": 2, "inconclusive": 3, "error": 4, "interrupted": 130}
+_AGAIN = 1.0  # seconds in which a second Ctrl-C is the same wish as the first
+_last = [-_AGAIN]
 
 
 class AuditorError(Exception):
@@ -179,6 +184,21 @@ def is_interrupt(error: BaseException) -> bool:
     every command. An exception of a derived type is always the subject's own.
     """
     return type(error) is KeyboardInterrupt and (Stopping.is_asked or not Stopping.is_ours)
+
+
+def listen() -> None:
+    """Have Ctrl-C and requests to terminate come to `interrupt`; any other one is then the subject's own."""
+    Stopping.is_ours = True
+    for kind in (signal.SIGINT, signal.SIGTERM):  # an audit that is to terminate keeps what it learnt, too
+        signal.signal(kind, interrupt)
+
+
+def interrupt(number: int, frame: FrameType | None) -> None:
+    """Raise KeyboardInterrupt, but not twice within a second: an impatient Ctrl-C must not cut the report short."""
+    Stopping.is_asked = True
+    if monotonic() - _last[0] >= _AGAIN:
+        _last[0] = monotonic()
+        raise KeyboardInterrupt
 
 
 RENAMED = {"gate": "measure", "list": "list_size", "arm": "cell"}  # options, by the names that they had

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from support.requests import timeless
 
-from auditor.engine.choice import make_engine
-from auditor.engine.engine import Engine, make_run_options
+from auditor.engine.engine import Engine, make_engine, make_run_options
 from auditor.flow.question import find_question, make_request
 from auditor.flow.run import carry_out, run_options_of
 from auditor.trials.trial import Bench, Trial

@@ -20,9 +20,8 @@ from auditor.cli.commands.plan import plan
 from auditor.cli.commands.question import make_command
 from auditor.cli.commands.replay import replay
 from auditor.cli.commands.theorems import theorems
-from auditor.cli.delivery import patient_streams
 from auditor.cli.options import WORDS, refuse_empty
-from auditor.cli.output import complain, on_github, warn
+from auditor.cli.output import complain, loss_tolerant_streams, on_github, warn
 from auditor.errors import EXIT_CODES, RENAMED, BadValue, as_ours, in_words, is_interrupt, suggestion
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     from auditor.escape import HeldCommands
 
     code = EXIT_CODES["error"]
-    with patient_streams() as (out, _):
+    with loss_tolerant_streams() as (out, _):
         held = HeldCommands(sys.stderr if on_github() else None)
         try:
             code = _run(arguments, held)

@@ -1,8 +1,12 @@
-"""Where does what we say go? Consoles, files, and what GitHub shows."""
+"""Where does what a command says go? To consoles, to files, and to what GitHub shows.
+
+The verdict stands whatever becomes of its report: a full disk or a closed pipe changes no exit code.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -143,3 +147,73 @@ def complain(message: str, details: str = "") -> None:
         out.print(plain(details, keep="\n"), soft_wrap=True)
     message = as_called(brief(message))
     out.print(Text.assemble(("error: ", "bold red"), plain(message, keep="\n")), soft_wrap=True)
+
+
+class LossTolerantStream:
+    """A stream that goes on when what is written is lost, and remembers why. All else is as the stream below has it."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self.trouble = ""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: Any) -> int:
+        with self._losing():
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with self._losing():
+            self._stream.flush()
+
+    @property
+    def buffer(self) -> LossTolerantStream:
+        """The stream below, for bytes; what is lost there is lost here."""
+        return _StreamOfBytes(self, self._stream.buffer)
+
+    @contextlib.contextmanager
+    def _losing(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError) as error:
+            self.lose(error)
+
+    def lose(self, error: OSError | ValueError) -> None:
+        """Send what follows to /dev/null, and what is still in a buffer too: it would fail again when Python exits."""
+        self.trouble = self.trouble or getattr(error, "strerror", None) or str(error)
+        self.is_unread = getattr(error, "errno", None) == errno.EPIPE
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            void = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(void, self._stream.fileno())
+            os.close(void)
+
+    is_unread = False  # its reader has left, which many do who have seen enough
+
+
+class _StreamOfBytes(LossTolerantStream):
+    def __init__(self, above: LossTolerantStream, stream: Any) -> None:
+        super().__init__(stream)
+        self._above = above
+
+    def lose(self, error: OSError | ValueError) -> None:
+        self._above.lose(error)
+
+
+@contextlib.contextmanager
+def loss_tolerant_streams() -> Iterator[tuple[LossTolerantStream, LossTolerantStream]]:
+    """While this lasts, nothing that is written to standard output or error raises, even if it is lost."""
+    kept = sys.stdout, sys.stderr
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name) or open(os.devnull, "w")  # noqa: SIM115 - closed by whoever started us
+        with contextlib.suppress(AttributeError):  # a replaced stream may not know how
+            stream.reconfigure(errors="backslashreplace")
+        setattr(sys, name, LossTolerantStream(stream))
+    ours: tuple[Any, Any] = sys.stdout, sys.stderr
+    try:
+        yield ours
+    finally:
+        for stream in ours:
+            stream.flush()
+        sys.stdout, sys.stderr = kept

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Protocol
 import msgspec
 
 from auditor.errors import AuditorError, BadValue, TimeIsUp, UsageError, check_count, suggestion
+from auditor.host.boundary import connection
 from auditor.host.limits import LONGEST, read_duration, read_memory
 from auditor.trials.blocks import Done
 from auditor.trials.preflight import Look, Step, look
@@ -370,3 +371,38 @@ class SerialThenWorkers(TimedStart):
 
     def close(self) -> None:
         self._engine.close()
+
+
+def make_engine(least: int, budget: int, how: RunOptions, notice: Callable[[str], None]) -> Engine:
+    """Return who runs the trials: what was asked for, else this process until the first show that others pay.
+
+    `least` is the number of trials that a spotless subject takes, `budget` the most that there are.
+    """
+    from auditor.engine.workers import Growing, Workers
+
+    if how.cluster is not None or how.executor is not None:
+        from auditor.engine.cluster import Cluster, is_of_dask
+        from auditor.engine.executor import OnExecutor
+
+        if how.executor is None or is_of_dask(how.executor):
+            return Cluster(how, how.cluster or how.executor, notice)
+        made = OnExecutor(how, how.executor)
+        made.greet()
+        return made
+    if found := connection():
+        workers = Workers(how, how.jobs or 1, first=found.host())
+        return workers if how.jobs else Growing(workers, least, budget, notice)
+    if how.isolates:
+        return Workers(how, how.jobs or cores())
+    if how.jobs == 1:
+        return Serial()
+
+    def crowd(bench: Bench) -> Engine | None:
+        workers = Workers(how, cores())
+        try:
+            workers.pack(bench)
+        except UsageError:
+            return None  # it goes on as it began
+        return workers
+
+    return SerialThenWorkers(least, budget, crowd, notice)

@@ -37,10 +37,10 @@ from auditor.engine.engine import (
 )
 from auditor.errors import AuditorError, Stopping, SubjectError, TimeIsUp, UsageError
 from auditor.host.boundary import pack, packed_far, read_answer, request_bytes, run_in_host
+from auditor.host.leftovers import exit_words
 from auditor.host.limits import memory_of
-from auditor.host.reaping import exit_words
+from auditor.host.messages import DRAWING, IDLE, LOADING, Reading
 from auditor.host.server import Host, HostGone, Place, here, server, wait_for
-from auditor.host.slot import DRAWING, IDLE, LOADING, Reading
 from auditor.lookup import file_modules
 from auditor.trials.blocks import Done, Fall, Fell, Sent, look_here, look_on, run_alone, run_block
 from auditor.trials.preflight import PAIRS, Look, Step, together

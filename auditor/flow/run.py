@@ -22,8 +22,16 @@ from msgspec.structs import replace
 
 from auditor import __version__
 from auditor.case import Case
-from auditor.engine.choice import make_engine
-from auditor.engine.engine import RUN_OPTIONS, Engine, RunOptions, Serial, TimeLimit, keep_nothing, make_run_options
+from auditor.engine.engine import (
+    RUN_OPTIONS,
+    Engine,
+    RunOptions,
+    Serial,
+    TimeLimit,
+    keep_nothing,
+    make_engine,
+    make_run_options,
+)
 from auditor.errors import (
     AuditorError,
     BadValue,

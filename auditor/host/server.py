@@ -25,10 +25,8 @@ from typing import Any
 import msgspec
 
 from auditor.errors import SubjectError
-from auditor.host.folders import clear_after
-from auditor.host.messages import Link, pair, send, until, wait
-from auditor.host.reaping import exit_words, kill_group
-from auditor.host.slot import Slot
+from auditor.host.leftovers import clear_after, exit_words, kill_group
+from auditor.host.messages import Link, Slot, pair, send, until, wait
 from auditor.lookup import file_modules
 
 NEW_HOST, FOLDER = b"?", b"/"  # what descriptors that a server is sent are for

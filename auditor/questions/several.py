@@ -10,7 +10,7 @@ from time import monotonic
 
 from msgspec.structs import replace
 
-from auditor.engine.choice import make_engine
+from auditor.engine.engine import make_engine
 from auditor.errors import UsageError
 from auditor.flow.plan import error_probability
 from auditor.flow.question import Inquiry, find_question

@@ -34,8 +34,7 @@ from msgspec.structs import replace
 
 from auditor.errors import SubjectError, UsageError, suggestion
 from auditor.files import digest_of_file, reason
-from auditor.host.folders import run_folder
-from auditor.host.reaping import exit_words
+from auditor.host.leftovers import exit_words, run_folder
 from auditor.lookup import PROGRAM
 from auditor.sources.written import Names, write_sample
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from auditor.errors import AuditorError
 from auditor.host.child import limit_this_host, this_host
-from auditor.host.folders import JOURNAL
+from auditor.host.leftovers import JOURNAL
 from auditor.host.limits import one_thread
 from auditor.repair.mechanisms.own_frames import OwnCode
 from auditor.subjects.programs import program_in

@@ -23,8 +23,7 @@ from support.requests import inquiry_of
 from support.warm import Command, Warm
 
 from auditor.cli.command_line import run
-from auditor.cli.interrupts import interrupt, listen
-from auditor.errors import Stopping
+from auditor.errors import Stopping, interrupt, listen
 from auditor.flow.ledger import read_history
 from auditor.flow.verdict import Tally
 from auditor.randomness import from_key
@@ -35,7 +34,7 @@ SUBJECTS = Path(__file__).parents[1] / "learners"
 ROWS = ("--source", "faults:rows", "--size", "5")
 SLOW = ("check", "faults:slow", *ROWS, "--rho", "0.5", "--fixed", "1e5")
 # However long a machine takes from one Ctrl-C to the next, they are one wish.
-AT_ONCE = {"auditor.cli.interrupts:_AGAIN": math.inf, "auditor.cli.interrupts:_last": [-math.inf]}
+AT_ONCE = {"auditor.errors:_AGAIN": math.inf, "auditor.errors:_last": [-math.inf]}
 pytestmark = [
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc"),
 ]
@@ -266,7 +265,7 @@ def test_options_that_make_no_sense(command: Any, words: tuple[str, ...], compla
 
 def test_a_second_interrupt_at_once_is_the_same_wish(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr("auditor.cli.interrupts.monotonic", lambda: now[0])
+    monkeypatch.setattr("auditor.errors.monotonic", lambda: now[0])
     with pytest.raises(KeyboardInterrupt):
         interrupt(2, None)
     now[0] += 0.5
@@ -316,6 +315,6 @@ def test_progress_of_a_fixed_design_has_one_end() -> None:
 def test_both_signals_come_to_one_place_and_no_other_interrupt_is_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     heard: dict[int, Any] = {}
     monkeypatch.setattr(Stopping, "is_ours", False)
-    monkeypatch.setattr("auditor.cli.interrupts.signal.signal", heard.__setitem__)
+    monkeypatch.setattr("auditor.errors.signal.signal", heard.__setitem__)
     listen()
     assert (Stopping.is_ours, heard) == (True, {signal.SIGINT: interrupt, signal.SIGTERM: interrupt})

@@ -23,7 +23,6 @@ from support.requests import audit, bench_of, carried_out, looked, timeless
 
 import auditor
 from auditor.engine import workers
-from auditor.engine.choice import make_engine
 from auditor.engine.engine import (
     BlockPace,
     Blocks,
@@ -32,6 +31,7 @@ from auditor.engine.engine import (
     SerialThenWorkers,
     in_order,
     keep_nothing,
+    make_engine,
     make_run_options,
 )
 from auditor.engine.workers import Growing, Workers

@@ -22,7 +22,7 @@ from support.warm import MARK, Command, Warm
 
 import auditor
 from auditor.cli.command_line import run
-from auditor.host.reaping import _SET_SUBREAPER, _call_prctl, become_subreaper
+from auditor.host.leftovers import _SET_SUBREAPER, _call_prctl, become_subreaper
 
 LIMIT = 90.0  # seconds, far above what any audit here needs
 _PATIENCE = 10.0  # seconds for those who are leaving
