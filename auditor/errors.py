@@ -14,7 +14,7 @@ from time import monotonic
 from types import FrameType
 from typing import Any, Self
 
-from auditor.bounded import is_tangled, message_of, text_of
+from auditor.escape import is_tangled, message_of, text_of
 
 _OURS = (os.path.dirname(__file__) + os.sep, "<frozen importlib")
 _STANDARD = os.path.dirname(os.__file__) + os.sep

@@ -1,7 +1,13 @@
-"""Which object does `module:name` or `path/to/file.py:name` mean? And if none, why not, and what is close."""
+"""Which object does `module:name` or `path/to/file.py:name` mean? And if none, why not, and what is close.
+
+What is found is called by `call_user_code`, so that what it sets for itself stays with it. numpy's error handling and
+decimal's precision are values of a context: all user code of a thread runs in one context of its own, where its
+settings last from its import to its last run, and our arithmetic never sees them.
+"""
 
 from __future__ import annotations
 
+import contextvars
 import functools
 import importlib
 import importlib.util
@@ -9,21 +15,23 @@ import json
 import os
 import pkgutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
+from sys import getrecursionlimit
 from types import MappingProxyType, ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from auditor.errors import AuditorError, SubjectError, UsageError, in_words, is_interrupt, suggestion
 from auditor.escape import visible
 from auditor.files import reason
-from auditor.foreign import call
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+
 
 SUBJECTS = "auditor.subjects"  # the entry-point group by which installed packages offer their subjects
 CHECK = ("rho", "churn", "loss", "nu", "list_size")  # the questions that the options of `check` choose from
@@ -118,7 +126,7 @@ def find_module(name: str) -> ModuleType:
     if name.count(".") > _MOST_DOTS:
         raise UsageError(f"no module named {name!r}: it has more than {_MOST_DOTS} dots")
     try:
-        return call(importlib.import_module, name)
+        return call_user_code(importlib.import_module, name)
     except ModuleNotFoundError as error:
         # A module that exists but imports something missing is another story than one that does not exist.
         if error.name is None or not (name == error.name or name.startswith(error.name + ".")):
@@ -160,7 +168,7 @@ def load_file(path: Path) -> ModuleType:
     sys.modules[name] = module
     _files[name] = path
     try:
-        call(spec.loader.exec_module, module)
+        call_user_code(spec.loader.exec_module, module)
     except BaseException as error:
         del sys.modules[name], _files[name]
         raise _import_failed(str(path), error) from error
@@ -431,3 +439,36 @@ def find_file(target: str) -> Path | None:
     except Exception:  # no name of a module, or a finder that expects the package above it to be loaded
         return None
     return Path(found.origin) if found and found.origin and found.origin.endswith(".py") else None
+
+
+T = TypeVar("T")
+_is_in_user_code: contextvars.ContextVar[bool] = contextvars.ContextVar("is_in_user_code", default=False)
+
+
+class _UserContext(threading.local):
+    """The context of user code; one a thread, since a context cannot be entered twice."""
+
+    def __init__(self) -> None:
+        import decimal
+
+        self.context = contextvars.copy_context()
+        self.context.run(_is_in_user_code.set, True)
+        self.context.run(decimal.setcontext, decimal.getcontext().copy())  # which is changed in place
+
+
+_user_context = _UserContext()
+
+
+def call_user_code(fn: Callable[..., T], *args: Any, **keywords: Any) -> T:
+    """Return fn(*args, **keywords), called in the context of user code.
+
+    The depth of recursion that our own calls need comes back after the call.
+    """
+    if _is_in_user_code.get():  # other user code has called it
+        return fn(*args, **keywords)
+    depth = getrecursionlimit()
+    try:
+        return _user_context.context.run(fn, *args, **keywords)
+    finally:
+        if getrecursionlimit() < depth:
+            sys.setrecursionlimit(depth)

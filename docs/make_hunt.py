@@ -12,7 +12,7 @@ from pathlib import Path
 
 from auditor.flow.record import Record, read_record
 from auditor.questions.hunt.answer import WorstSource, answer_of
-from auditor.statistics.outward import at_least, at_most
+from auditor.statistics.digits import at_least, at_most
 
 ROOT = Path(__file__).parent.parent
 IRIS = "sklearn:load_iris"

@@ -20,7 +20,7 @@ import rich.progress  # noqa: F401 - rich draws from `random` when it is first i
 from hypothesis import settings
 from support.warm import Warm
 
-from auditor.foreign import call
+from auditor.lookup import call_user_code
 
 gc.disable()  # until all is collected: nothing of it is garbage, and to look through it takes a quarter of that time
 settings.register_profile("ci", max_examples=20, derandomize=True, deadline=None)
@@ -52,10 +52,10 @@ def what_a_process_has_once_stays() -> Iterator[None]:
 
     All foreign code of a process has one context: what one test's subject sets there is not for the next test's.
     """
-    before, errors = _states(), call(np.geterr)
+    before, errors = _states(), call_user_code(np.geterr)
     yield
-    if call(np.geterr) != errors:
-        call(np.seterr, **errors)
+    if call_user_code(np.geterr) != errors:
+        call_user_code(np.seterr, **errors)
     assert before == _states(), f"{os.environ['PYTEST_CURRENT_TEST']} moved a global generator"
 
 

@@ -24,7 +24,7 @@ MODULES = {
     for path in sorted((ROOT / package).rglob("*.py"))
 }
 # A room may import itself and those before it; single modules stand where they are listed.
-ROOMS = "__init__ bounded errors values files case randomness request literals escape foreign lookup host statistics"
+ROOMS = "__init__ escape errors values files case randomness request literals lookup host statistics"
 ROOMS += " sources subjects repair trials engine flow questions report cli __main__ integrations"
 # What a stranger may import: auditor's own names, and the package repair with those that it lists.
 PUBLIC = {f"auditor.{name}" for name in (*auditor.__all__, "repair", *(f"repair.{n}" for n in repair.__all__))}

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from support.requests import audit
 
-from auditor.bounded import is_tangled, message_of, text_of
 from auditor.errors import BadValue, SubjectError, in_words
+from auditor.escape import is_tangled, message_of, text_of
 from auditor.questions.explain.outputs import has_labels, has_order, read, renamed, unordered
 from auditor.repair.numbers_of import Widths, take_apart
 from auditor.subjects.subject import has_text, param_text

@@ -105,7 +105,7 @@ def _statement(family: int, shards: int, alpha: float, must_pass: Sequence[bool]
     probability at most alpha, whatever the others do. Of learners that are skipped, or that xfail lets fail, a green
     session says nothing. Any fail may be wrong: those share alpha.
     """
-    from auditor.statistics.outward import at_most
+    from auditor.statistics.digits import at_most
 
     divided, parts = ("alpha/K", family) if shards == 1 else ("alpha/(K S)", family * shards)
     share, whole = f"{divided} = {at_most(alpha / parts)}", f"alpha = {at_most(alpha)}"

@@ -11,9 +11,9 @@ from numbers import Real
 import msgspec
 
 from auditor.errors import BadValue, UsageError, check_count, suggestion
+from auditor.statistics.digits import exact, sure
 from auditor.statistics.gate import Gate, pass_boundary
 from auditor.statistics.nu import NuGate
-from auditor.statistics.outward import exact, sure
 from auditor.statistics.threshold import KEPT, MOST_CALIBRATED
 
 DEFAULT_TARGET = 0.1

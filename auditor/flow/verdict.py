@@ -12,9 +12,9 @@ import msgspec
 from auditor.flow.plan import PAIRS_TIMES_TARGET, Plan
 from auditor.flow.record import Bound as Bound
 from auditor.statistics.cost import information_bound, prospect
+from auditor.statistics.digits import at_most
 from auditor.statistics.gate import Gate
 from auditor.statistics.interval import BOUNDS, MeanEvidence
-from auditor.statistics.outward import at_most
 
 LIKELY = 0.9  # how often a budget that is named must decide
 _TRIED = 10**6  # pairs up to which one is looked for

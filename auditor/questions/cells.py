@@ -25,8 +25,8 @@ from auditor.flow.record import EXAMPLES, Accuracy, CellRow, Finding, RhoInterva
 from auditor.flow.verdict import Bound, Tally, Verdict
 from auditor.request import OverCells, Request
 from auditor.sources.source import name_of_source
+from auditor.statistics.digits import at_least, at_most, between, exact, sure
 from auditor.statistics.interval import two_sided
-from auditor.statistics.outward import at_least, at_most, between, exact, sure
 from auditor.subjects.inputs import Inputs, make_inputs, read_inputs
 from auditor.subjects.subject import Subject, has_text, load_subject
 from auditor.trials.cell import Cell, make_cell

@@ -25,8 +25,8 @@ from auditor.questions.pairs import Churn, PairsInquiry, apart_words, check_has_
 from auditor.questions.reasons import found_words
 from auditor.request import SCALE, SCORE, SURE, Options, Request, option
 from auditor.statistics.cost import always_enough, fewest_pairs, next_look, soonest
+from auditor.statistics.digits import about, between, exact, sure
 from auditor.statistics.interval import MeanEvidence, two_sided
-from auditor.statistics.outward import about, between, exact, sure
 from auditor.trials.cell import make_cell
 from auditor.trials.trial import Trial
 

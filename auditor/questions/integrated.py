@@ -30,8 +30,8 @@ from auditor.flow.verdict import Verdict
 from auditor.flow.wobbles import WATCHED
 from auditor.questions.pairs import PairsInquiry, PairsOptions, make_pairs_plan
 from auditor.statistics.contradiction import Contradiction
+from auditor.statistics.digits import at_most
 from auditor.statistics.interval import MeanEvidence, most_unseen
-from auditor.statistics.outward import at_most
 from auditor.subjects.finishing import Finishing
 from auditor.trials.cell import Cell
 from auditor.trials.integrated import FINISHES, CorePair, Half, count_apart, declared_mismatch, run_integrated, why_not

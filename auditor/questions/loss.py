@@ -22,16 +22,15 @@ from auditor.errors import SubjectError, UnknownTruth, UsageError, is_interrupt
 from auditor.flow.plan import check_share
 from auditor.flow.question import Answer, Inquiry
 from auditor.flow.wobbles import WATCHED
-from auditor.foreign import call
 from auditor.host.boundary import in_host
-from auditor.lookup import find_object, importable_name
+from auditor.lookup import call_user_code, find_object, importable_name
 from auditor.questions.cells import CellQuestion
 from auditor.questions.pairs import PairsInquiry, PairsOptions, make_pairs_plan, rows_asked
 from auditor.questions.reasons import Judged
 from auditor.randomness import from_key
 from auditor.request import OTHER, Request, option
 from auditor.sources.source import Source, load_source
-from auditor.statistics.outward import at_least, exact
+from auditor.statistics.digits import at_least, exact
 from auditor.subjects.subject import code_hash
 from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench
@@ -68,7 +67,7 @@ class Loss(msgspec.Struct, frozen=True):
     def of(self, output: Any, rows: Any, count: int) -> Any:
         """Return the losses of rows; SubjectError if they are not what the lemma asks for, a number in [0, 1] each."""
         try:
-            losses = np.asarray(call(self.fn, output, rows), dtype=float)
+            losses = np.asarray(call_user_code(self.fn, output, rows), dtype=float)
         except BaseException as error:
             if is_interrupt(error):
                 raise

@@ -27,9 +27,9 @@ from auditor.flow.record import Record
 from auditor.flow.verdict import Bound, Verdict
 from auditor.flow.wobbles import WATCHED
 from auditor.questions.pairs import Churn, PairsInquiry, PairsOptions, make_pairs_plan, rows_asked
+from auditor.statistics.digits import at_least, at_most, between, exact, percent, sure
 from auditor.statistics.gate import Gate
 from auditor.statistics.interval import sequence_lower, sequence_upper
-from auditor.statistics.outward import at_least, at_most, between, exact, percent, sure
 from auditor.trials.cell import Cell
 
 MARGIN = 0.05

@@ -29,9 +29,9 @@ from auditor.questions.rows import PointCount, check_rows_file
 from auditor.questions.scores import ScoreCount, combined, judged_by_score, with_score
 from auditor.request import NO_INTEGRATE, OTHER, RHO, RUN, SCALE, SCORE, SCORE_AT_LEAST, SURE, OverCells, option
 from auditor.statistics.cost import prospect, soonest
+from auditor.statistics.digits import at_least, at_most, exact
 from auditor.statistics.gate import Gate
 from auditor.statistics.interval import MeanEvidence, log_e_fail, two_sided
-from auditor.statistics.outward import at_least, at_most, exact
 from auditor.subjects.estimators import Fit
 from auditor.subjects.subject import Subject
 from auditor.trials.cell import Cell

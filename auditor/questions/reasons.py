@@ -20,9 +20,9 @@ from auditor.flow.verdict import (
     sides,
 )
 from auditor.statistics.cost import information_bound
+from auditor.statistics.digits import about, at_least, at_most, between, exact, sure
 from auditor.statistics.gate import Gate
 from auditor.statistics.interval import BOUNDS, MeanEvidence, two_sided
-from auditor.statistics.outward import about, at_least, at_most, between, exact, sure
 from auditor.statistics.threshold import MOST_CALIBRATED
 from auditor.trials.integrated import FINISHES
 

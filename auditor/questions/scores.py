@@ -18,9 +18,9 @@ from auditor.flow.plan import Plan, error_probability, least_pairs
 from auditor.flow.record import Score
 from auditor.flow.verdict import Verdict
 from auditor.questions.reasons import stated
+from auditor.statistics.digits import at_least, at_most, between, exact, sure
 from auditor.statistics.gate import Gate
 from auditor.statistics.interval import MeanEvidence
-from auditor.statistics.outward import at_least, at_most, between, exact, sure
 from auditor.subjects.scoring import Scorer
 from auditor.trials.trial import Trial
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from auditor.bounded import is_tangled
 from auditor.errors import BadValue, NotComparable, SubjectError, suggestion
+from auditor.escape import is_tangled
 from auditor.repair.mechanisms.grid import has_cells, why_no_cell
 from auditor.repair.seam import positive
 from auditor.subjects.estimators import is_estimator

@@ -22,7 +22,7 @@ from auditor.randomness import Randomness, as_randomness, key_of
 from auditor.repair.mechanisms.gumbel import as_real
 from auditor.sources.frames import length, library_of, taken
 from auditor.sources.sample import Sample, copied
-from auditor.statistics.outward import exact
+from auditor.statistics.digits import exact
 from auditor.subjects.estimators import Fit
 from auditor.subjects.finishing import is_its_steps
 from auditor.subjects.signature import PRIVATE

@@ -16,7 +16,7 @@ from auditor.questions.repair.answer import CHOOSE, HINTS
 from auditor.repair.mechanisms.grid import why_useless
 from auditor.report import spoken
 from auditor.request import listed
-from auditor.statistics.outward import at_most, exact
+from auditor.statistics.digits import at_most, exact
 from auditor.trials.advice import LEAST, Advice
 
 

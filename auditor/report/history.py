@@ -15,7 +15,7 @@ from auditor.flow.parts import Chart, Part, Series, Table, Words
 from auditor.report.columns import Column, TableRows
 from auditor.report.terminal import STYLES
 from auditor.statistics.detector import Alarm, alarms, first_alarm
-from auditor.statistics.outward import at_least, at_most, exact
+from auditor.statistics.digits import at_least, at_most, exact
 
 _ENDED = {"pass": "passed", "fail": "failed", "inconclusive": "stayed undecided", "error": "could not be audited"}
 _WORDS = ("started", "code", "verdict", "question")  # columns that are no numbers

@@ -17,7 +17,7 @@ from auditor.escape import visible
 from auditor.flow.question import Inquiry, Outlook
 from auditor.host.boundary import seconds_in_hosts
 from auditor.lookup import short_name
-from auditor.statistics.outward import exact
+from auditor.statistics.digits import exact
 from auditor.trials.preflight import PAIRS
 
 _REDRAW = 0.1  # seconds between two looks at how it is going, which cost milliseconds

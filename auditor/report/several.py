@@ -27,7 +27,7 @@ from auditor.report.words import (
     open_range,
     shared_confidence,
 )
-from auditor.statistics.outward import at_least, at_most, exact
+from auditor.statistics.digits import at_least, at_most, exact
 
 _COLUMNS = (
     Column(""),

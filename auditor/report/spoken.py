@@ -12,7 +12,7 @@ from fractions import Fraction
 from auditor.flow.parts import Command, Listing, Part
 from auditor.flow.record import Drawn, Record, Remedy
 from auditor.flow.wobbles import Element, SeenText
-from auditor.statistics.outward import at_most, percent
+from auditor.statistics.digits import at_most, percent
 from auditor.subjects.wording import Wording
 
 _LONG = 30  # characters of an answer of which one is enough

@@ -20,7 +20,7 @@ from auditor.report.called import as_called
 from auditor.report.columns import Column, TableRows
 from auditor.report.pictures.axes import top_of
 from auditor.report.words import describe
-from auditor.statistics.outward import exact
+from auditor.statistics.digits import exact
 
 MORE = "More with --verbose: sample, intervals, budget, cost, and an example in full."
 _LONGEST = 4000  # characters of any one text from a subject, in a line

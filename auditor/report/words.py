@@ -24,7 +24,7 @@ from auditor.report import spoken
 from auditor.report.advice import advice
 from auditor.report.spoken import share
 from auditor.request import Options, Request
-from auditor.statistics.outward import at_least, at_most, between, exact, percent
+from auditor.statistics.digits import at_least, at_most, between, exact, percent
 
 _NAME = 60  # characters of a cell's name in a table
 _ELEMENTS = 3  # differing elements that have a line of their own

@@ -19,7 +19,7 @@ from numpy.random import Generator
 from auditor.errors import AuditorError, UnknownTruth, UsageError
 from auditor.host.boundary import in_host
 from auditor.sources.law import LARGEST, Law, Query
-from auditor.statistics.outward import at_most
+from auditor.statistics.digits import at_most
 
 BEYOND = 2.0**-60  # rows of a sample that are expected in the tails that a law leaves out, at most
 _WINDOW = 64  # values by which a tail is judged

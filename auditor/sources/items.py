@@ -15,7 +15,7 @@ import numpy as np
 
 from auditor.errors import SourceError, UsageError, in_words, is_interrupt
 from auditor.files import free_memory
-from auditor.foreign import call
+from auditor.lookup import call_user_code
 
 _SCALARS = (bool, int, float, complex, np.number, np.bool_)
 _TEXTS = (str, bytes, bytearray)
@@ -67,11 +67,11 @@ def read_items(data: Any, name: str, memory: int | None = None) -> Any:
 def _each(data: Any) -> Iterator[Any]:
     """Yield every item, each read in a call of foreign code."""
     if hasattr(data, "__len__") and hasattr(data, "__getitem__"):
-        for place in range(call(len, data)):
-            yield call(data.__getitem__, place)
+        for place in range(call_user_code(len, data)):
+            yield call_user_code(data.__getitem__, place)
         return
-    going, end = call(iter, data), object()
-    while (item := call(next, going, end)) is not end:
+    going, end = call_user_code(iter, data), object()
+    while (item := call_user_code(next, going, end)) is not end:
         yield item
 
 

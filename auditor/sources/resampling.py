@@ -40,7 +40,7 @@ from auditor.errors import BadValue, UsageError, suggestion
 from auditor.sources.frames import column_at, columns_of, rows_in, with_column_at
 from auditor.sources.law import unique
 from auditor.sources.series import block_length, is_integrated, is_sorted, numbers_by_name
-from auditor.statistics.outward import at_most, percent
+from auditor.statistics.digits import at_most, percent
 
 Places = npt.NDArray[np.intp]
 

@@ -26,7 +26,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.random import Generator
 
-from auditor.bounded import without_address
 from auditor.errors import (
     BadValue,
     SourceError,
@@ -36,11 +35,11 @@ from auditor.errors import (
     is_interrupt,
     suggestion,
 )
+from auditor.escape import without_address
 from auditor.files import free_memory
-from auditor.foreign import call
 from auditor.host.boundary import in_host
 from auditor.literals import read_call
-from auditor.lookup import find_object, importable_name
+from auditor.lookup import call_user_code, find_object, importable_name
 from auditor.sources.datasets import Dataset, from_arrays, from_rows, is_file_spec, is_shift, read_file
 from auditor.sources.distribution import COMMON, Distribution, common_distribution
 from auditor.sources.frames import kind_of, library_of, memory_of, own, rows_in
@@ -87,7 +86,7 @@ class Sampler:
 
     def _called(self, fn: Callable[..., Any], how: str, *arguments: Any) -> Any:
         try:
-            return call(fn, *arguments)
+            return call_user_code(fn, *arguments)
         except UnknownTruth:
             raise
         except BaseException as error:

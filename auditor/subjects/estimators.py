@@ -17,8 +17,8 @@ from typing import Any, Protocol
 import msgspec
 
 from auditor.errors import UsageError, in_words, suggestion
-from auditor.foreign import call
 from auditor.host.boundary import in_host
+from auditor.lookup import call_user_code
 from auditor.randomness import Randomness, as_randomness
 from auditor.subjects.signature import BY_POSITION, DATA, LABELS, is_required, signature_of, wrap_model_of_data
 from auditor.subjects.views.clusters import keep_rows
@@ -185,7 +185,7 @@ def known_params(estimator: Any) -> dict[str, Any]:
         return {**named, **estimator.get_params(deep=True)} if hasattr(estimator, "get_params") else {}
     if _takes_any(kind) and hasattr(kind, "get_params"):
         with contextlib.suppress(Exception):  # the class may need values to be made
-            return {**named, **call(lambda: kind().get_params(deep=True))}
+            return {**named, **call_user_code(lambda: kind().get_params(deep=True))}
     return named
 
 
@@ -331,7 +331,7 @@ def _check_fit(estimator: Any, shown: str) -> None:
 def _check_copy(estimator: Any, shown: str, given: Mapping[str, Any]) -> None:
     """Refuse an estimator that cannot be copied: each run needs a fresh copy."""
     try:
-        call(fresh_copy, estimator, given)
+        call_user_code(fresh_copy, estimator, given)
     except Exception as error:
         words = f"{shown} cannot be copied for each run, which raised {in_words(error)}"
         cure = "audit its class, or a function of (sample, r) that makes a new one"
@@ -415,7 +415,7 @@ def names_columns(fn: object, params: Mapping[str, Any]) -> bool:
     """True if a learner is an estimator with a part that chooses columns by name, such as a ColumnTransformer."""
     for estimator in made_with(fn, params):
         with contextlib.suppress(Exception):  # somebody else's code
-            parts = {"": estimator, **call(estimator.get_params, deep=True)}
+            parts = {"": estimator, **call_user_code(estimator.get_params, deep=True)}
             return any(_chooses(name, part) for name, part in parts.items())
     return False
 
@@ -424,7 +424,7 @@ def made_with(fn: object, params: Mapping[str, Any]) -> Iterator[Any]:
     """Yield the estimator of a learner, if it is one and can be made."""
     if isinstance(fn, Fit):
         with contextlib.suppress(Exception, SystemExit):  # the first run will report it
-            yield call(fresh_copy, fn.estimator, _apart(fn.estimator, params)[0])
+            yield call_user_code(fresh_copy, fn.estimator, _apart(fn.estimator, params)[0])
 
 
 def _needs_labels(estimator: Any) -> bool:
@@ -432,7 +432,7 @@ def _needs_labels(estimator: Any) -> bool:
     if labels is None:  # it takes X alone, with the labels inside
         return False
     with contextlib.suppress(Exception):
-        tags = call(estimator.__sklearn_tags__)
+        tags = call_user_code(estimator.__sklearn_tags__)
         return bool(tags.target_tags.required or tags.estimator_type in _SUPERVISED)
     if getattr(estimator, "_estimator_type", None) in _SUPERVISED:
         return True

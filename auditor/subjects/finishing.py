@@ -25,7 +25,7 @@ import msgspec
 from msgspec.structs import replace
 
 from auditor.errors import SubjectError, UsageError, suggestion
-from auditor.foreign import call
+from auditor.lookup import call_user_code
 from auditor.randomness import Key, as_randomness
 from auditor.sources.sample import copier_of
 from auditor.subjects.signature import PRIVATE
@@ -95,7 +95,7 @@ class Finishing(msgspec.Struct, frozen=True):
         """Return the mismatch of two cores, checked to be a probability; None if there is no formula."""
         if self.mismatch is None:
             return None
-        m = call(self.mismatch.fn, first, second, **self.mismatch.at({}, self.settings or {}))
+        m = call_user_code(self.mismatch.fn, first, second, **self.mismatch.at({}, self.settings or {}))
         if m is None:
             return None
         if not isinstance(m, Real) or not -_ROUNDED <= float(m) <= 1 + _ROUNDED:

@@ -16,13 +16,12 @@ from typing import Any
 
 import msgspec
 
-from auditor.bounded import text_of
 from auditor.errors import SubjectError, UsageError, in_words, is_interrupt
+from auditor.escape import text_of
 from auditor.files import read_bytes
-from auditor.foreign import call
 from auditor.host.boundary import in_host
 from auditor.literals import read_literal
-from auditor.lookup import find_object
+from auditor.lookup import call_user_code, find_object
 from auditor.randomness import from_key, root_key
 from auditor.subjects.subject import has_text, param_text, parse_param
 from auditor.values import describe
@@ -113,7 +112,7 @@ def _generated(spec: str, seed: int) -> Iterable[Any]:
     if not callable(fn):
         raise UsageError(f"--inputs {spec} is {type(fn).__name__}, not a function fn(rng) that yields inputs")
     try:
-        return list(itertools.islice(call(fn, from_key(root_key(seed).child("inputs"))), MOST + 1))
+        return list(itertools.islice(call_user_code(fn, from_key(root_key(seed).child("inputs"))), MOST + 1))
     except BaseException as error:
         if is_interrupt(error):
             raise

@@ -17,11 +17,10 @@ import tokenize
 from collections.abc import Mapping
 from typing import Any
 
-from auditor.bounded import is_tangled
 from auditor.errors import UsageError, in_words
-from auditor.foreign import call
+from auditor.escape import is_tangled
 from auditor.literals import check_depth, read_literal
-from auditor.lookup import find_object, importable_name
+from auditor.lookup import call_user_code, find_object, importable_name
 
 _MARK = "__in__"  # stands for the colon while Python parses the text
 
@@ -98,7 +97,7 @@ def _called(node: ast.Call, text: str) -> Any:
     positional = [_made(one, text) for one in node.args]
     named = {str(word.arg): _made(word.value, text) for word in node.keywords}
     try:
-        return call(kind, *positional, **named)
+        return call_user_code(kind, *positional, **named)
     except Exception as error:
         raise UsageError(f"{module}:{path} in {text!r} raised {in_words(error)}") from error
 

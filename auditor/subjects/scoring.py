@@ -19,9 +19,8 @@ import msgspec
 import numpy as np
 
 from auditor.errors import SubjectError, UsageError, in_words, is_interrupt, suggestion
-from auditor.foreign import call
 from auditor.host.boundary import in_host
-from auditor.lookup import find_object, importable_name
+from auditor.lookup import call_user_code, find_object, importable_name
 from auditor.sources.datasets import Dataset
 from auditor.sources.shifts import Mixture, Shifted, parts_of
 from auditor.subjects.estimators import Fit, is_classifier, is_outlier_detector, names_its_labels, predicts_numbers
@@ -60,7 +59,7 @@ class Scorer(msgspec.Struct, frozen=True):
         if not len(y):
             return self.worst
         try:
-            value = float(call(self.fn, output, as_taken_by(output, x), y))
+            value = float(call_user_code(self.fn, output, as_taken_by(output, x), y))
         except BaseException as error:
             if is_interrupt(error):
                 raise

@@ -22,12 +22,11 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from auditor.bounded import text_of, without_address
 from auditor.errors import BadValue, NotComparable, SubjectError, UsageError, in_words, is_interrupt, suggestion
-from auditor.foreign import call
+from auditor.escape import text_of, without_address
 from auditor.host.boundary import in_host
 from auditor.literals import is_text, literal_or_text
-from auditor.lookup import find_object, importable_name, is_program
+from auditor.lookup import call_user_code, find_object, importable_name, is_program
 from auditor.randomness import KINDS, Key, kind_of
 from auditor.sources.sample import Own, Sample
 from auditor.sources.written import Names
@@ -210,7 +209,7 @@ class Subject(msgspec.Struct, frozen=True):
         if self.private:
             asked["private"] = KINDS[self.private](private or key.child(PRIVATE))
         given = {**self.params, **asked} if asked else self.params
-        return call(self.fn, sample, KINDS[self.randomness](key), **given)
+        return call_user_code(self.fn, sample, KINDS[self.randomness](key), **given)
 
     def with_names(self, names: Names | None) -> Subject:
         """Return this subject with names for the columns of its samples; only a program needs them."""
@@ -270,7 +269,7 @@ class Subject(msgspec.Struct, frozen=True):
             if key not in known:
                 raise UsageError(f"{self.name}: its {what} asks for {key!r}, and it has no parameter {key!r}")
         try:
-            return call(value, **{key: known[key] for key in wanted})
+            return call_user_code(value, **{key: known[key] for key in wanted})
         except (ValueError, UsageError) as error:
             raise UsageError(f"{self.name}: {error}") from error
         except ArithmeticError as error:
@@ -288,7 +287,7 @@ class Subject(msgspec.Struct, frozen=True):
         if self.declared.accuracy is None:
             return None
         r = KINDS[self.randomness](key)
-        return bool(call(self.declared.accuracy, output, source=source, r=r, params=self.settings))
+        return bool(call_user_code(self.declared.accuracy, output, source=source, r=r, params=self.settings))
 
 
 @in_host

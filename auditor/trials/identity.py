@@ -20,12 +20,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from auditor.bounded import without_address
 from auditor.case import IN_PYTHON, Case, case_from
 from auditor.errors import AuditorError, NotComparable, in_words, is_interrupt
-from auditor.foreign import call
+from auditor.escape import without_address
 from auditor.host.boundary import in_host
-from auditor.lookup import module_of
+from auditor.lookup import call_user_code, module_of
 from auditor.randomness import as_randomness
 from auditor.sources.datasets import Dataset
 from auditor.sources.shifts import Shifted, parts_of
@@ -181,7 +180,7 @@ def _code_besides(subject: Subject, functions: Sequence[Callable[..., Any]]) -> 
 def identity(value: object) -> str:
     """Return a digest that is the same in every process; NotComparable where a part has no value to go by."""
     try:
-        return call(lambda: fingerprint(_canonical(value, {})))
+        return call_user_code(lambda: fingerprint(_canonical(value, {})))
     except AuditorError:
         raise
     except BaseException as error:  # of a property, a repr, or an estimator that cannot be copied

@@ -23,7 +23,7 @@ import msgspec
 from msgspec.structs import replace
 
 from auditor.errors import AuditorError, SubjectError, in_words, is_interrupt
-from auditor.foreign import call
+from auditor.lookup import call_user_code
 from auditor.randomness import KINDS, Key
 from auditor.subjects.finishing import Finishing, SettledCore
 from auditor.subjects.views import OUTPUT
@@ -118,7 +118,7 @@ class Half:
         """Return the core in memory of ours; BrokenSteps if it cannot be copied."""
         bench, index, which = self._place
         try:
-            return call(SettledCore, core)
+            return call_user_code(SettledCore, core)
         except MemoryError as error:
             return bench.no_output(error, index, which)
         except BaseException as error:
@@ -138,7 +138,7 @@ class Half:
         if bench.publish:
             bench.publish(index, which, RUNS)  # each has the time of a run
         try:
-            return call(self._finish_a_copy, self.core, self._make(key.again()))
+            return call_user_code(self._finish_a_copy, self.core, self._make(key.again()))
         except BaseException as error:
             return bench.no_output(error, index, which)
 
@@ -179,7 +179,7 @@ def declared_mismatch(
         return None
     name = bench.subject.name
     try:
-        return _steps(bench).apart(call(first.copy), call(second.copy))
+        return _steps(bench).apart(call_user_code(first.copy), call_user_code(second.copy))
     except AuditorError as error:
         raise SubjectError(f"{name}, pair {index}: {error}") from error
     except BaseException as error:

@@ -19,7 +19,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from auditor.errors import AuditorError, NotComparable, SourceError, SubjectError, UnknownTruth
-from auditor.foreign import call
+from auditor.lookup import call_user_code
 from auditor.randomness import COMMON_KINDS
 from auditor.sources.frames import column_at, library_of, rows_in, take
 from auditor.sources.sample import Sample, copied
@@ -458,8 +458,10 @@ def _hidden(bench: Bench, settled: Any, again: Any, why: str) -> HiddenState:
 
 def _seeding() -> str:
     """Name the call that seeds a library's own generators, of the first that is loaded here."""
-    call = next((words for name, words in _SEEDING.items() if name in sys.modules), None)
-    return f": write f(X, y, seed), which begins with {call} and makes the model anew" if call else ""
+    call_user_code = next((words for name, words in _SEEDING.items() if name in sys.modules), None)
+    return (
+        f": write f(X, y, seed), which begins with {call_user_code} and makes the model anew" if call_user_code else ""
+    )
 
 
 def _looks_same(left: Any, right: Any) -> bool:
@@ -542,7 +544,7 @@ def _takes_r(bench: Bench) -> bool:
     if not isinstance(fit, Fit):
         return takes_r(fit)
     try:
-        return call(takes_seed, fit, bench.subject.params)
+        return call_user_code(takes_seed, fit, bench.subject.params)
     except Exception:  # then its runs say so
         return True
 

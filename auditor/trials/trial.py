@@ -15,7 +15,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from auditor.errors import AuditorError, SampleError, SubjectError, is_interrupt
-from auditor.foreign import call
+from auditor.lookup import call_user_code
 from auditor.randomness import Key, Randomness, from_key, root_key
 from auditor.sources.datasets import Dataset
 from auditor.sources.sample import CountSample, Own, copied
@@ -231,7 +231,7 @@ class Bench(msgspec.Struct, frozen=True):
         if self.view is OUTPUT or type(output) is NoOutput:
             return output
         try:
-            return call(self.view.see, output)
+            return call_user_code(self.view.see, output)
         except AuditorError:
             raise
         except BaseException as error:

@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from auditor.bounded import text_of
 from auditor.errors import NotComparable, is_interrupt
+from auditor.escape import text_of
 from auditor.values.canonical import LEAVES, base_value, class_name, expand
 from auditor.values.libraries import in_own_type
 from auditor.values.node import Item, Node, Refused, Step

@@ -21,8 +21,8 @@ from auditor.host.limits import read_duration
 from auditor.questions.several import audit_all
 from auditor.report.terminal import as_text
 from auditor.request import as_flag, as_name
+from auditor.statistics.digits import at_most
 from auditor.statistics.interval import sequence_upper
-from auditor.statistics.outward import at_most
 
 CONSTANT, FIRST_BIT, GOOD_AND_BAD = (f"algorithms.{name}" for name in (
     "controls:constant", "controls:first_bit", "known_answers:good_and_bad"

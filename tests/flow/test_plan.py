@@ -16,9 +16,9 @@ from auditor.flow.verdict import Bound, Tally, Verdict, is_accuracy_certified, i
 from auditor.questions.reasons import Judged
 from auditor.questions.reasons import decide as decide_by
 from auditor.statistics.cost import prospect
+from auditor.statistics.digits import at_least, at_most, percent
 from auditor.statistics.gate import Gate
 from auditor.statistics.interval import BOUNDS, MeanEvidence
-from auditor.statistics.outward import at_least, at_most, percent
 from auditor.statistics.threshold import next_look
 
 

@@ -24,7 +24,7 @@ import rich.progress  # noqa: F401  # rich draws from `random` when it is first 
 
 from auditor.cli.command_line import run
 from auditor.errors import as_ours
-from auditor.foreign import call
+from auditor.lookup import call_user_code
 
 SUBJECTS = Path(__file__).parents[1] / "learners"
 ROWS = ("--source", "unruly:rows", "--size", "5")
@@ -116,14 +116,14 @@ def test_what_a_subject_sets_reaches_no_report(capsys: pytest.CaptureFixture[str
 
 def test_what_it_sets_lasts_from_run_to_run() -> None:
     """It is its own setting, after all: a learner that wants its divisions to raise gets that."""
-    call(np.seterr, all="raise")
+    call_user_code(np.seterr, all="raise")
     try:
-        assert call(np.geterr)["divide"] == "raise"
+        assert call_user_code(np.geterr)["divide"] == "raise"
         assert np.geterr()["divide"] == "warn"
-        nested = call(call, np.geterr)
+        nested = call_user_code(call_user_code, np.geterr)
         assert nested["divide"] == "raise"
     finally:
-        call(np.seterr, all="warn", under="ignore")
+        call_user_code(np.seterr, all="warn", under="ignore")
 
 
 def test_no_more_files_is_a_sentence_with_a_cure() -> None:

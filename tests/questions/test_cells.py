@@ -27,10 +27,10 @@ from auditor.questions.cells import EveryCell, UnsharedAndShared
 from auditor.questions.pairs import PairsInquiry
 from auditor.report.formats.markdown import markdown
 from auditor.report.terminal import as_text
+from auditor.statistics.digits import at_most, between
 from auditor.statistics.gate import Gate, fail_boundary
 from auditor.statistics.interval import BOUNDS, two_sided
 from auditor.statistics.nu import NuGate
-from auditor.statistics.outward import at_most, between
 from auditor.subjects.inputs import make_inputs, read_inputs
 from auditor.subjects.subject import load_subject
 from auditor.trials.trial import Trial

@@ -21,8 +21,8 @@ from auditor.report.pictures.svg import picture
 from auditor.report.progress import Watching
 from auditor.report.terminal import as_text
 from auditor.statistics.cost import always_enough, fewest_pairs, next_look
+from auditor.statistics.digits import at_least, at_most
 from auditor.statistics.interval import MeanEvidence, two_sided
-from auditor.statistics.outward import at_least, at_most
 from auditor.trials.trial import Trial
 
 FIRST_BIT, CONSTANT = "algorithms.controls:first_bit", "algorithms.controls:constant"

@@ -33,8 +33,8 @@ from auditor.questions.hunt.family import make_family
 from auditor.questions.hunt.search import Search
 from auditor.report.pictures.svg import picture
 from auditor.report.terminal import as_text
+from auditor.statistics.digits import at_most
 from auditor.statistics.interval import sequence_upper
-from auditor.statistics.outward import at_most
 from auditor.statistics.worst_case import share_of
 from auditor.trials.trial import Trial
 

@@ -31,9 +31,9 @@ from auditor.questions.list_size.inquiry import Runs
 from auditor.questions.list_size.misses import Misses, runs_to_name
 from auditor.report.history import counts_of
 from auditor.report.terminal import as_text
+from auditor.statistics.digits import at_least
 from auditor.statistics.gate import Gate
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
-from auditor.statistics.outward import at_least
 from auditor.subjects.subject import load_subject
 from auditor.trials.trial import Trial
 

@@ -19,8 +19,8 @@ from auditor.report.formats.markdown import markdown
 from auditor.report.page.records import page_of_several
 from auditor.report.terminal import as_text
 from auditor.report.words import baseline_offers
+from auditor.statistics.digits import at_least, at_most
 from auditor.statistics.interval import sequence_upper
-from auditor.statistics.outward import at_least, at_most
 from auditor.statistics.two_samples import Counts, highest, lowest
 
 FIRST_BIT = "algorithms.controls:first_bit"

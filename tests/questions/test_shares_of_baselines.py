@@ -17,8 +17,8 @@ from auditor.questions.integrated import IntegratedPairs
 from auditor.questions.no_worse import BaselineCounts, NoWorse
 from auditor.questions.several import share
 from auditor.statistics.contradiction import Contradiction
+from auditor.statistics.digits import at_most
 from auditor.statistics.interval import MeanEvidence, log_e_fail, log_e_pass, sequence_lower, sequence_upper
-from auditor.statistics.outward import at_most
 from auditor.trials.integrated import FINISHES, CorePair
 from auditor.trials.trial import Trial
 

@@ -23,8 +23,8 @@ from auditor.questions.repair.frontier import SAYS_NOTHING, MeasuredSetting
 from auditor.questions.repair.inquiry import RULED_OUT, TRIES, RepairInquiry
 from auditor.questions.repair.settings import SITES, Agreeing, Aligning, Choosing, Rounding, Setting, Voting
 from auditor.questions.repair.units import BOUND, FINISHED, FORMULA, Pair, SettingTried
+from auditor.statistics.digits import at_most
 from auditor.statistics.interval import log_e_fail, two_sided
-from auditor.statistics.outward import at_most
 from auditor.trials.cell import make_bench
 from auditor.trials.trial import Trial
 

@@ -24,8 +24,8 @@ from auditor.report.formats.ci import junit
 from auditor.report.formats.markdown import markdown
 from auditor.report.terminal import as_text
 from auditor.report.words import confidences, shared_confidence
+from auditor.statistics.digits import about, at_least, at_most, between, exact, percent
 from auditor.statistics.interval import MeanEvidence, sequence_lower
-from auditor.statistics.outward import about, at_least, at_most, between, exact, percent
 
 limits = st.tuples(st.floats(0, 1), st.floats(0, 1)).map(sorted)
 

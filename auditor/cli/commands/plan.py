@@ -41,7 +41,7 @@ def plan(rho: float, confidence: float, pairs: int | None) -> int:
     from auditor.flow.plan import make_plan
     from auditor.report.columns import Column, TableRows
     from auditor.statistics.cost import information_bound, prospect
-    from auditor.statistics.outward import exact, sure
+    from auditor.statistics.digits import exact, sure
     from auditor.statistics.threshold import MOST_CALIBRATED
 
     made = make_plan(target=rho, confidence=confidence, pairs=pairs)

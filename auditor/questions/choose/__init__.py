@@ -17,7 +17,7 @@ from auditor.questions.counted import Counted
 from auditor.questions.pairs import check_has_churn
 from auditor.request import RUN, SCALE, SCORE, SURE, Options, Request, option
 from auditor.statistics.choice import least_pairs
-from auditor.statistics.outward import exact
+from auditor.statistics.digits import exact
 from auditor.subjects.scoring import Scorer
 from auditor.trials.cell import Cell
 

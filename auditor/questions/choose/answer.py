@@ -9,7 +9,7 @@ import msgspec
 
 from auditor.flow.parts import Chart, Part, Series, Table, Words
 from auditor.flow.record import Record
-from auditor.statistics.outward import at_least, at_most, exact, sure
+from auditor.statistics.digits import at_least, at_most, exact, sure
 
 _OTHER_SIGN = "+"  # of candidates after the 26th
 

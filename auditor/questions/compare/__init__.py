@@ -14,7 +14,7 @@ from auditor.questions.compare.inquiry import Comparing, ComparingPlan
 from auditor.questions.compare.versions import settle_versions, show_again
 from auditor.questions.no_worse import check_margin
 from auditor.request import SURE, Options, Request, option
-from auditor.statistics.outward import exact
+from auditor.statistics.digits import exact
 from auditor.statistics.paired import least_pairs_within
 
 _PAIRS_TIMES_MARGIN = 100

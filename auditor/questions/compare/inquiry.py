@@ -33,7 +33,7 @@ from auditor.questions.compare.answer import (
 )
 from auditor.questions.compare.versions import NEW, OLD, Versions
 from auditor.questions.counted import Counted, CountsCells
-from auditor.statistics.outward import at_least, at_most, exact, sure
+from auditor.statistics.digits import at_least, at_most, exact, sure
 from auditor.statistics.paired import (
     Halves,
     ShownChange,

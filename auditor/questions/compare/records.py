@@ -27,7 +27,7 @@ from auditor.questions.compare.answer import (
     outcome_of,
 )
 from auditor.questions.no_worse import check_margin
-from auditor.statistics.outward import sure
+from auditor.statistics.digits import sure
 from auditor.statistics.paired import ShownChange, VersionCounts, shown_by_pairs
 from auditor.statistics.two_samples import Counts, highest, lowest, shown_by_counts
 

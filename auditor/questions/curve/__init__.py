@@ -23,7 +23,7 @@ from auditor.questions.curve.answer import CurveAnswer, Fitted, WorstValue, answ
 from auditor.questions.curve.axis import Axis, make_axis, make_points
 from auditor.request import SCORE, SURE, Options, Request, option
 from auditor.statistics import exponent
-from auditor.statistics.outward import at_least, at_most
+from auditor.statistics.digits import at_least, at_most
 
 PAIRS_A_POINT = 1000
 _CONFIRMING = 4  # 1/4 of a search's pairs confirm what it found

@@ -9,7 +9,7 @@ import msgspec
 
 from auditor.flow.parts import Chart, Part, Series, Table, Words
 from auditor.flow.record import CellRow, Record
-from auditor.statistics.outward import at_least, at_most, between, sure
+from auditor.statistics.digits import at_least, at_most, between, sure
 
 _LONGEST = 60  # characters of a value
 

@@ -19,7 +19,7 @@ from auditor.questions.explain.units import AsItIs, look
 from auditor.questions.explain.words import bars_of, explain_parts
 from auditor.questions.pairs import PairsOptions
 from auditor.request import SURE, Request, option
-from auditor.statistics.outward import exact
+from auditor.statistics.digits import exact
 from auditor.subjects.programs import program_in
 from auditor.trials.cell import make_cell
 from auditor.trials.trial import Bench

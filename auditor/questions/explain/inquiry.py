@@ -31,8 +31,8 @@ from auditor.questions.explain.experiments import EXPERIMENTS, widths_of
 from auditor.questions.explain.units import LOOKS, AsItIs, fresh_rows, local_apart, look, moved
 from auditor.sources.datasets import Dataset
 from auditor.statistics.but_for import LEFT, log_evidence, log_evidence_against, needed
+from auditor.statistics.digits import exact
 from auditor.statistics.gate import Gate
-from auditor.statistics.outward import exact
 from auditor.trials.cell import Cell
 from auditor.trials.identity import command_of
 from auditor.trials.trial import Bench, Trial, Unit

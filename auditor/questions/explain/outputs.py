@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from auditor.bounded import is_tangled
+from auditor.escape import is_tangled
 from auditor.trials.trial import NoOutput
 from auditor.values import Item, Node, fingerprint, folded, level_of, nodes
 

@@ -20,7 +20,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from auditor.foreign import call
+from auditor.lookup import call_user_code
 from auditor.questions.explain.outputs import (
     OutputNumbers,
     Reals,
@@ -354,7 +354,7 @@ def draws_nothing(bench: Bench, sample: Any, index: int) -> tuple[Any, bool | No
     def watched(sample: Any, r: Any, **params: Any) -> Any:
         asked.clear()  # the audit's own
         given.extend([r, state_of(r) if isinstance(r, GENERATORS) else None])
-        return call(fn, sample, r, **params)
+        return call_user_code(fn, sample, r, **params)
 
     output = replace(bench, keys=keys, subject=replace(bench.subject, fn=watched)).run_on(sample, index, 0)
     if bench.subject.randomness == "none":

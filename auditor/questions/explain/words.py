@@ -11,7 +11,7 @@ from auditor.lookup import is_program
 from auditor.questions.explain.answer import ExperimentRow, ExplainAnswer, answer_of
 from auditor.questions.explain.evidence import ExperimentCounts
 from auditor.questions.explain.units import quarter
-from auditor.statistics.outward import at_least, at_most, exact, percent, sure
+from auditor.statistics.digits import at_least, at_most, exact, percent, sure
 
 if TYPE_CHECKING:
     from auditor.questions.explain.inquiry import ExplainInquiry

@@ -19,7 +19,7 @@ from auditor.questions.hunt.inquiry import SIMPLER, TRIES, Hunt
 from auditor.questions.hunt.search import Search
 from auditor.questions.pairs import target_of
 from auditor.request import NO_INTEGRATE, RHO, SURE, Options, Request, option
-from auditor.statistics.outward import exact
+from auditor.statistics.digits import exact
 from auditor.trials.cell import Cell
 from auditor.trials.integrated import why_not
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from auditor.flow.parts import Chart, Command, Details, Facts, Part, Series, Table, Words
 from auditor.flow.record import CellRow, Record
-from auditor.statistics.outward import at_most, between, exact, percent
+from auditor.statistics.digits import at_most, between, exact, percent
 
 _SHOWN = 10  # candidates in a table
 _LEVELS = 6  # of rho, on a map of two parameters

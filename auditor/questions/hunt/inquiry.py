@@ -31,8 +31,8 @@ from auditor.questions.hunt.family import Family, Values
 from auditor.questions.hunt.search import Search
 from auditor.randomness import cell_seed
 from auditor.sources.source import name_of_source
+from auditor.statistics.digits import at_most, between, exact, sure
 from auditor.statistics.interval import MeanEvidence, log_e_fail, log_e_pass, sequence_upper, two_sided
-from auditor.statistics.outward import at_most, between, exact, sure
 from auditor.statistics.worst_case import least_overlap, share_of, share_of_try
 from auditor.trials.cell import Cell
 from auditor.trials.identity import replay_command

@@ -22,7 +22,7 @@ from auditor.questions.list_size.misses import runs_to_name
 from auditor.questions.nu import ETA, RUNS
 from auditor.request import OTHER, OverCells, option
 from auditor.sources.datasets import Dataset
-from auditor.statistics.outward import exact, sure
+from auditor.statistics.digits import exact, sure
 from auditor.statistics.threshold import MOST_CALIBRATED
 from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench

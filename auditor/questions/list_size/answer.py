@@ -8,7 +8,7 @@ import msgspec
 
 from auditor.flow.parts import Command, Facts, Listing, Part
 from auditor.flow.record import Record
-from auditor.statistics.outward import at_most, between, percent
+from auditor.statistics.digits import at_most, between, percent
 
 SHOWN = 10  # outputs of a list that are shown
 

@@ -16,7 +16,7 @@ from auditor.questions.list_size.misses import Misses
 from auditor.questions.pairs import PairsInquiry, accuracy_measure
 from auditor.questions.reasons import accuracy_words, against_target, inaccurate, stated
 from auditor.statistics.cost import soonest
-from auditor.statistics.outward import at_least, at_most, between, exact
+from auditor.statistics.digits import at_least, at_most, between, exact
 from auditor.trials.trial import Bench, NoOutput, Trial, judge, timed_run
 from auditor.values import describe, fingerprint
 

@@ -26,8 +26,8 @@ from auditor.questions.nu.gate import GroupGate, Inaccurate, nu_interval
 from auditor.questions.nu.strings import Group, StringUnit, outside_of, show_string
 from auditor.request import OTHER, OverCells, option
 from auditor.sources.datasets import Dataset
+from auditor.statistics.digits import at_least, at_most, exact, sure
 from auditor.statistics.nu import Groups
-from auditor.statistics.outward import at_least, at_most, exact, sure
 from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench, Trial
 from auditor.values import NO_CLASSES

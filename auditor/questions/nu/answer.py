@@ -8,7 +8,7 @@ import msgspec
 
 from auditor.flow.parts import Chart, Command, Details, Facts, Listing, Part, Series, Table, Words
 from auditor.flow.record import Record
-from auditor.statistics.outward import at_least, at_most, exact, percent
+from auditor.statistics.digits import at_least, at_most, exact, percent
 
 _HEAD = ("eta", "seen beyond eta", "nu at least", "nu at most")
 

@@ -23,9 +23,9 @@ from auditor.flow.plan import Plan
 from auditor.flow.verdict import Bound, Verdict
 from auditor.questions.reasons import stated
 from auditor.statistics.cost import soonest
+from auditor.statistics.digits import at_least, at_most, between, exact
 from auditor.statistics.interval import BOUNDS, log_e_fail, log_e_pass
 from auditor.statistics.nu import Groups, bad_stays_below, good_reaches, nu_lower, nu_upper
-from auditor.statistics.outward import at_least, at_most, between, exact
 
 
 class Inaccurate(msgspec.Struct, frozen=True):

@@ -35,8 +35,8 @@ from auditor.questions.price.answer import CLAIMED, PriceAnswer, PricedClaim, no
 from auditor.request import RHO, SCORE, SURE, Options, Request, option
 from auditor.sources.datasets import Dataset
 from auditor.statistics.bracket import FARTHEST, MOST_PROBES, Bracket, least_allowed
+from auditor.statistics.digits import exact, sure
 from auditor.statistics.gate import Gate
-from auditor.statistics.outward import exact, sure
 from auditor.subjects.subject import Subject
 from auditor.trials.cell import make_cell
 from auditor.trials.trial import Bench, Trial

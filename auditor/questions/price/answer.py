@@ -9,7 +9,7 @@ import msgspec
 
 from auditor.flow.parts import Chart, Part, Series, Table, Words
 from auditor.flow.record import CellRow, Record
-from auditor.statistics.outward import exact, percent
+from auditor.statistics.digits import exact, percent
 
 CLAIMED = {"reproducible": "rho at most", "accurate": "a share of inaccurate runs of at most"}
 

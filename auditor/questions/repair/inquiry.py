@@ -42,7 +42,7 @@ from auditor.questions.repair.paste import check_command, code_of, price_command
 from auditor.questions.repair.settings import AIM, BY_COUNT, BY_MEAN, FAMILIES, KEEP_VIEW, SITES, Setting
 from auditor.questions.repair.units import FrontierUnit, OwnOracle, Pair, look
 from auditor.request import Request
-from auditor.statistics.outward import between, exact, percent
+from auditor.statistics.digits import between, exact, percent
 from auditor.subjects.subject import Subject, load_subject
 from auditor.subjects.views import OUTPUT
 from auditor.trials.cell import Cell

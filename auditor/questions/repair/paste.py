@@ -7,7 +7,7 @@ from typing import Any
 
 from auditor.questions.repair.settings import Setting
 from auditor.request import Request
-from auditor.statistics.outward import exact
+from auditor.statistics.digits import exact
 from auditor.subjects.estimators import Fit
 from auditor.subjects.subject import Subject, has_text, param_text
 from auditor.trials.cell import Cell

@@ -29,7 +29,7 @@ from auditor.repair.rounding import rounded
 from auditor.repair.seam import Repaired
 from auditor.repair.steadying import sites
 from auditor.repair.voting import voted
-from auditor.statistics.outward import at_most, exact
+from auditor.statistics.digits import at_most, exact
 from auditor.subjects.estimators import is_estimator, predicts_numbers
 from auditor.values import base_value, same
 

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from auditor.errors import UsageError, in_words, is_interrupt
-from auditor.foreign import call
+from auditor.lookup import call_user_code
 from auditor.questions.loss import Loss
 from auditor.questions.repair.settings import FAMILIES, NAMES, Setting, has_scores
 from auditor.randomness import Randomness, from_key
@@ -67,7 +67,7 @@ def _snapshot(value: Any) -> Any:
     if isinstance(value, NoOutput) or hasattr(value, "predict"):
         return value
     try:
-        return call(copied, value)
+        return call_user_code(copied, value)
     except BaseException as error:  # the audit of a wrapper refuses such outputs
         if is_interrupt(error):
             raise
@@ -144,7 +144,7 @@ class FrontierUnit(msgspec.Struct, frozen=True):
             return output
         try:
             if predictions is None:
-                return call(self._run, bench, place, output, index, which)
+                return call_user_code(self._run, bench, place, output, index, which)
             core, loss = _snapshot(predictions), None
             if which == 0 and self.loss is not None:
                 loss = self._loss_of(bench, self._finish(bench, place, output, index), index)

@@ -35,8 +35,8 @@ from auditor.questions.reuse.transcripts import (
 )
 from auditor.request import SURE, Options, Request, option
 from auditor.sources.datasets import Dataset
+from auditor.statistics.digits import at_least, at_most, between, exact, percent, sure
 from auditor.statistics.interval import sequence_upper
-from auditor.statistics.outward import at_least, at_most, between, exact, percent, sure
 from auditor.trials.cell import Cell, make_cell
 from auditor.trials.trial import Bench, Trial
 from auditor.values import NO_CLASSES

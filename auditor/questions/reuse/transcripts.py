@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from auditor.errors import AuditorError, SubjectError, is_interrupt
-from auditor.foreign import call
+from auditor.lookup import call_user_code
 from auditor.randomness import Key, from_key
 from auditor.sources.sample import copied
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
@@ -120,7 +120,7 @@ class InterviewTrial(msgspec.Struct, frozen=True):
             return answer
 
         rng = from_key(bench.keys.r.child(index, "analyst"))
-        _guarded(f"the analyst {self.name}", ("in trial {}", index), lambda: call(self.analyst, ask, rng))
+        _guarded(f"the analyst {self.name}", ("in trial {}", index), lambda: call_user_code(self.analyst, ask, rng))
         return Transcript.of(answers)
 
     def _answer(self, bench: Bench, sample: Any, key: Key, index: int, number: int, query: Any) -> Any:

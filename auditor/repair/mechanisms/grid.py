@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from auditor.randomness import Randomness
-from auditor.statistics.outward import at_most, exact
+from auditor.statistics.digits import at_most, exact
 
 Reals = npt.NDArray[np.float64]
 Numbers = Any  # a float or an array of them

@@ -11,7 +11,7 @@ from auditor.lookup import short_name
 from auditor.report.pictures.plot import plot
 from auditor.report.several import figure_names, figures, reached
 from auditor.report.words import baseline_offers, count_trials, describe, shared_confidence
-from auditor.statistics.outward import exact
+from auditor.statistics.digits import exact
 
 _CELL = 300  # characters of a text from a subject, in a table or a line
 _BLOCK = 4_000  # and in a block of its own

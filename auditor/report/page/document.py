@@ -24,7 +24,7 @@ from auditor.escape import shortened, xml_text
 from auditor.flow.parts import Bar, Chart, Part, Table
 from auditor.report.pictures.axes import top_of
 from auditor.report.pictures.svg import draw_axes, draw_sign, legend, ruler, sparkline, strip
-from auditor.statistics.outward import at_least, at_most, exact
+from auditor.statistics.digits import at_least, at_most, exact
 
 if TYPE_CHECKING:
     from jinja2 import Environment

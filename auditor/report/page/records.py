@@ -44,7 +44,7 @@ from auditor.report.words import (
     wobble_parts,
     wobble_table,
 )
-from auditor.statistics.outward import percent
+from auditor.statistics.digits import percent
 
 if TYPE_CHECKING:
     from markupsafe import Markup

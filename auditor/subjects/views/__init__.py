@@ -32,8 +32,8 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from auditor.bounded import without_address
 from auditor.errors import NotComparable, UsageError, suggestion
+from auditor.escape import without_address
 from auditor.host.boundary import in_host
 from auditor.literals import read_literal
 from auditor.lookup import find_object, importable_name

@@ -25,8 +25,8 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from auditor.bounded import is_tangled, text_of
 from auditor.errors import is_interrupt
+from auditor.escape import is_tangled, text_of
 from auditor.repair.mechanisms.own_frames import OwnCode
 from auditor.trials.trial import Bench
 from auditor.values import fingerprint
