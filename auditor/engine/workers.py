@@ -229,11 +229,14 @@ class Workers:
                 self._dismiss(worker)  # nobody waits for what it does; the others stay for more
 
     def _let_finish(self) -> None:
-        """Wait a moment for the host that was there before: whoever has it will ask it more."""
+        """Have the host that was there before stop after the run under way, and wait a moment for that: whoever has it
+        will ask it more."""
         end = monotonic() + _GRACE
         for worker in [worker for worker in self._workers if worker.host is self._given]:
-            while worker.tasks and monotonic() < end and not any(death is None for death, _ in worker.answers()):
+            worker.host.slot.is_unwanted = True
+            while not any(task is None for task, _ in worker.answers()) and worker.tasks and monotonic() < end:
                 wait_for([worker.host], end - monotonic())
+            worker.host.slot.is_unwanted = bool(worker.tasks)
 
     def run(self, block: range, copies: bool, judges: bool) -> Done:
         """One block, whole, for those who wait for it."""

@@ -46,6 +46,7 @@ class _Serving:
     def __init__(self, control: socket.socket) -> None:
         self._control, self._client = control, os.getppid()
         self._leashes: dict[int, socket.socket] = {}  # of hosts, by their processes
+        self._killed: set[int] = set()  # those of which it is only waited that they end
         self._folders: list[str] = []  # those of whoever asks, removed when it is gone
         self._awake, wake = os.pipe()
         os.set_blocking(wake, False)
@@ -58,8 +59,8 @@ class _Serving:
             poll = select.poll()
             poll.register(self._control, select.POLLIN)
             poll.register(self._awake, select.POLLIN)
-            for leash in self._leashes.values():
-                poll.register(leash, select.POLLIN)
+            for pid in self._leashes.keys() - self._killed:
+                poll.register(self._leashes[pid], select.POLLIN)
             ready = {descriptor for descriptor, _ in poll.poll(_IDLE)}
             if self._awake in ready:
                 os.read(self._awake, 512)
@@ -68,6 +69,7 @@ class _Serving:
             for pid, leash in self._leashes.items():
                 if leash.fileno() in ready:  # pulled, or let go of
                     kill_group(pid)
+                    self._killed.add(pid)
             self._reap()
         self._end()
 
@@ -116,6 +118,7 @@ class _Serving:
             if found:
                 ended.append(pid)
                 leash = self._leashes.pop(pid)
+                self._killed.discard(pid)
                 kill_group(pid)  # others of its session
                 with contextlib.suppress(OSError):
                     leash.send(str(os.waitstatus_to_exitcode(status)).encode())

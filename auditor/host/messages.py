@@ -113,6 +113,7 @@ def pair() -> tuple[socket.socket, socket.socket]:
 
 LOADING, RUNNING, IDLE, DRAWING = range(4)  # what a host is doing
 _NUMBERS = Struct("6d")  # pid, state, index, which, since, before
+_UNWANTED = _NUMBERS.size  # the place of a byte that the controller writes: 1 if nobody waits for the runs under way
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -144,6 +145,15 @@ class Slot:
     def read(self) -> Reading:
         pid, state, index, which, since, before = _NUMBERS.unpack_from(self._memory)
         return Reading(int(pid), int(state), int(index), int(which), since, int(before))
+
+    @property
+    def is_unwanted(self) -> bool:
+        """Whether the controller waits for no further trial of what it has asked for."""
+        return self._memory[_UNWANTED] == 1
+
+    @is_unwanted.setter
+    def is_unwanted(self, unwanted: bool) -> None:
+        self._memory[_UNWANTED] = unwanted
 
     def close(self) -> None:
         """Give the descriptor back; the memory stays readable."""

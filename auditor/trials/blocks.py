@@ -178,15 +178,18 @@ def _tried(sent: Sent, index: int, call: Callable[[Bench], T]) -> T | Done:
 
 
 def run_block(sent: Sent, block: range, fell: Fell, copies: bool, judges: bool) -> Done:
-    """Run the trials of a block, up to the first that fails."""
+    """Run the trials of a block, up to the first that fails, or until nobody waits for them any more."""
     started, trials = perf_counter(), list[Trial]()
+    slot = _benches.host.slot
     index = block.start
     try:
         bench = replace(_benches.get(sent, index), copies=copies, judges=judges)
         for index in block:
+            if slot.is_unwanted:
+                break
             trials.append(bench.trial(index, fell.get(index, {})))
         return Done(trials, perf_counter() - started)
     except BaseException as error:
         return _benches.failed(trials, perf_counter() - started, index, error)
     finally:
-        _benches.host.slot.write(IDLE)
+        slot.write(IDLE)

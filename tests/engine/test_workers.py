@@ -694,6 +694,25 @@ def test_a_command_goes_on_with_more_workers_once_they_pay(monkeypatch: pytest.M
     assert notice.endswith("so the rest is run in 2 worker processes, one BLAS thread each")
 
 
+def test_a_host_stops_when_nobody_waits_for_its_trials_and_is_not_waited_for_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It has a block of a million trials that nobody wants, and whoever ends the audit could wait for ever."""
+    monkeypatch.setattr(workers, "_GRACE", 1e6)
+    bench = bench_of("faults:misbehaves", ROWS, size=5)
+    with connected(lambda: Host(server(), here())) as connection:
+        host = connection.host()
+        engine = Workers(RunOptions(), 1, first=host)
+        trials = engine.trials(bench, itertools.count(), keep_nothing)
+        assert next(trials).index == 0
+        engine.submit(range(10**6, 2 * 10**6))
+        trials.close()
+        assert not host.pending, "what was asked of it has been answered"
+        assert not host.slot.is_unwanted, "what comes next is wanted"
+        assert [trial.index for trial in engine.trials(bench, range(3), keep_nothing)] == [0, 1, 2]
+        assert connection.host() is host, "it was not replaced"
+
+
 def test_the_callers_own_forkserver_is_left_alone() -> None:
     """Its processes would otherwise have one BLAS thread, and what audits had loaded."""
     from multiprocessing import forkserver
