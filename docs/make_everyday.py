@@ -7,6 +7,7 @@ leaves the others as they are.
 from __future__ import annotations
 
 import argparse
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -61,6 +62,24 @@ def of_choice() -> int:
     return least_rows(lambda n: rho_of_bits(n, beta, k) <= at["rho"])
 
 
+def of_erm() -> int:
+    from algorithms.everyday.choice_laws import rho_of_opposites
+    from algorithms.everyday.erm import r_erm, strength
+
+    at = {name: value for name, value in defaults(r_erm).items() if name != "sample_scale"}
+    beta = strength(**at)
+    return least_rows(lambda n: rho_of_opposites(n, beta, odds=33 / 32) <= at["rho"])
+
+
+def of_realisable() -> int:
+    from algorithms.everyday.choice_laws import rho_of_rare
+    from algorithms.everyday.erm import r_erm_realisable, strength
+
+    at = {name: value for name, value in defaults(r_erm_realisable).items() if name != "sample_scale"}
+    beta, others = strength(**at), 63
+    return least_rows(lambda n: rho_of_rare(n, beta, math.log(others) / beta, others) <= at["rho"])
+
+
 def of_one_value() -> int:
     from algorithms.everyday.single_heavy_hitter import STAIRS, r_single_heavy_hitter, rho_of_stairs
 
@@ -95,6 +114,8 @@ EXACT: dict[str, Callable[[], int]] = {
     "r_quantile": of_quantile,
     "r_conformal": of_conformal,
     "r_choice": of_choice,
+    "r_erm": of_erm,
+    "r_erm_realisable": of_realisable,
     "r_single_heavy_hitter": of_one_value,
     "r_bandit": of_bandit,
 }

@@ -64,6 +64,12 @@ LATER = {
     "r_choice": (
         '--over "mixture(points([[0, 0, 0, 0], [1, 1, 1, 1]]), points([[1, 0, 0, 0], [0, 1, 1, 0], [0, 0, 0, 1]]))"'
     ),
+    "r_erm": (
+        '--over "mixture(points([[32], [32]], labels=[-1, 1]), points([[0], [31], [32], [63]], labels=[1, 1, -1, -1]))"'
+    ),
+    "r_erm_realisable": (
+        '--over "mixture(points([[0]], labels=[1]), points([[63]], labels=[1]), {share})" --range share=0.8:1'
+    ),
     "r_coin_test": COINS,
     "r_uniformity_test": '--over "simplex(8)"',
     "r_bandit": '--over "mixture(points([[0, 0], [1, 1]]), points([[1, 0], [0, 1]]))"',
@@ -136,7 +142,8 @@ keep them.
 {theorems}
 
 So do those of what came later (`docs/everyday.md`), which are made to be as sharp as their proofs: a density of at
-least c for the conformal threshold, and a value of probability v for the single heavy hitter, are kept.
+least c for the conformal threshold, a value of probability v for the single heavy hitter, and a hypothesis that never
+errs for the realisable class, are kept.
 
 {later}
 

@@ -103,6 +103,20 @@ Top k of K: the set of the k best: rho <= beta G exp((k + 1) beta/2n) / sqrt(2 n
     algorithms/test_conformance::test_it_ends_as_it_declares_at_its_own_size
     repair/mechanisms/test_gumbel::test_the_bound_of_the_top_k_holds_and_is_exact_for_small_moves
     repair/mechanisms/test_gumbel::test_no_scores_swap_more_often_than_tied_ones
+Finite classes: a hypothesis of K within alpha of the least risk, rho-reproducible, whatever labels are
+    erm:r_erm auditor.repair:erm auditor.repair:erm_size hypothesis_classes:HypothesisClass
+    beta exp(beta/2n) / sqrt(6 n), beta = (ln((K - 1)(1 - delta)/delta) + 3 rho^2) / alpha; K to 10^6
+    test_erm::test_what_the_proof_says_holds_over_every_sample
+    test_erm::test_the_risks_of_a_class_are_those_of_its_hypotheses
+    algorithms/test_conformance::test_its_rho_is_the_exact_one
+    algorithms/test_conformance::test_its_claim_holds_on_hard_sources
+Finite classes, realisable: so it is with 4 alpha W / ln(K/delta) times the rows where a hypothesis never errs
+    erm:r_erm_realisable auditor.repair:erm_rho choice_laws:rho_of_rare
+    n = 2 beta W((K - 1)/e) / (3 rho^2), by the true risk in the place of 1/4; 2.2 times the exact rho of rare errors
+    test_erm::test_what_the_proof_says_holds_over_every_sample
+    test_erm::test_rare_errors_part_as_every_pair_of_samples_does
+    algorithms/test_conformance::test_its_rho_is_the_exact_one
+    algorithms/test_conformance::test_it_ends_as_it_declares_at_its_own_size
 """
 
 TESTS = """

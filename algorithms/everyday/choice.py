@@ -67,7 +67,7 @@ from algorithms.least_rows import least_rows
 from algorithms.premises import in_unit_interval
 from algorithms.statistical_query import scaled
 from auditor import Randomness, Sample, composed
-from auditor.repair import choice_mismatch, choose, top_mismatch
+from auditor.repair import choice_mismatch, choice_rho, choose, least_regret, top_mismatch
 
 Scores = dict[str, float]  # by the candidate's name, which is its column's number
 
@@ -115,7 +115,7 @@ def rho_at_most(size: int, beta: float, candidates: int, top: int = 1) -> float:
     """Return what the proof says that rho is at most at a size and strength; above 1 only the slack follows from it."""
     n = max(size, 1)
     whole = beta * swaps(candidates, top) * _exp((top + 1) * beta / (2 * n)) / math.sqrt(2 * n)
-    return min(whole, beta * _exp(beta / (2 * n)) / math.sqrt(6 * n)) if top == 1 else whole
+    return min(whole, choice_rho(n, beta)) if top == 1 else whole
 
 
 def _exp(x: float) -> float:
@@ -139,9 +139,7 @@ def plain_size(tau: float, delta: float, candidates: int, top: int = 1) -> int:
 
 def mean_regret(size: int, beta: float, candidates: int) -> float:
     """Return by how much the true mean of the choice is below the best on average, at most."""
-    from scipy.special import lambertw
-
-    return float(lambertw((candidates - 1) / math.e).real) / beta + beta * _exp(beta / size) / (4 * size)
+    return least_regret(candidates) / beta + beta * _exp(beta / size) / (4 * size)
 
 
 def least_by_lemma(size: int, tau: float, delta: float) -> float | None:

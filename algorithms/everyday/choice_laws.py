@@ -1,7 +1,8 @@
 """How often do two choices differ, exactly? Laws of scores for which a sum says it, to hold `choice` against.
 
     bits        K independent columns, each a Bernoulli(p) bit: all tied
-    opposites   two columns x and 1 - x, x a Bernoulli(p) bit: a coin
+    opposites   two columns x and 1 - x, x a Bernoulli(p) bit: a coin; or many of each
+    rare        one column of no loss, and others that share a loss, a Bernoulli(q) bit
 
 Of bits: i is chosen in both runs at times u = E / X and w = E / Y of a race, E exponential, X = exp(beta s_i) in one
 run and Y in the other. With a and b = a + d its ones there, any other j comes later in both with probability
@@ -61,10 +62,25 @@ def _beyond(hazards: Reals, mass: Reals, d: int, step: float) -> Reals:
     return np.asarray(np.exp(-times) @ mass[beyond])
 
 
-def rho_of_opposites(size: int, beta: float, p: float = 0.5) -> float:
-    """Return rho of the better of x and 1 - x: E|h - h'|, h = Pr[x is chosen] = 1 / (1 + exp(-beta (2 s - 1)))."""
+def rho_of_opposites(size: int, beta: float, p: float = 0.5, odds: float = 1.0) -> float:
+    """Return rho of the better of x and 1 - x: E|h - h'|, h = Pr[x is chosen] = 1 / (1 + exp(-beta (2 s - 1))).
+
+    `odds` is for many candidates of either kind: how many have the score x for one that has 1 - x. The best among those
+    with one score is the same in both runs, as noise alone decides.
+    """
+    counts, mass = _law(size, p)
+    return _mean_difference(mass, math.log(odds) + beta * (2 * counts / size - 1))
+
+
+def rho_of_rare(size: int, beta: float, q: float, others: int) -> float:
+    """Return rho where one candidate loses nothing and all others lose the same Bernoulli(q) bit."""
+    counts, mass = _law(size, q)
+    return _mean_difference(mass, beta * counts / size - math.log(others))
+
+
+def _mean_difference(mass: Reals, logits: Reals) -> float:
+    """Return E|h - h'| for h = 1 / (1 + exp(-logit)), which rises with the count."""
     from scipy.special import expit
 
-    counts, mass = _law(size, p)
     at_most = np.cumsum(mass)[:-1]
-    return float(2 * (at_most * (1 - at_most)) @ np.diff(expit(beta * (2 * counts / size - 1))))
+    return float(2 * (at_most * (1 - at_most)) @ np.diff(expit(logits)))

@@ -7,6 +7,7 @@ here. Wrappers take a learner A(sample, r) and are one:
     rounded_up(learner, width)           a limit on such a grid, never below the learner's own
     conformal(scores, a, width)          the threshold of conformal prediction, with its coverage
     chosen(scores, strength)             the best of named candidates, with noise that belongs to the name
+    erm(losses, alpha)                   a hypothesis of nearly the least risk, with strength and rows by a theorem
     thresholded(score, low, high)        a decision against a random threshold
     significant(p_value, alpha=0.05)     a test at a random critical value
     voted(learner, chunks)               a classifier by the vote of fits on disjoint chunks; of churn, not of rho
@@ -42,7 +43,14 @@ if TYPE_CHECKING:
         one_grid_mismatch,
         up_to_grid,
     )
-    from auditor.repair.mechanisms.gumbel import choice_mismatch, choose, gumbels, top_mismatch
+    from auditor.repair.mechanisms.gumbel import (
+        choice_mismatch,
+        choose,
+        choose_place,
+        gumbels,
+        law_mismatch,
+        top_mismatch,
+    )
     from auditor.repair.mechanisms.ranks import (
         conformal_rank,
         quantile_rank,
@@ -51,6 +59,7 @@ if TYPE_CHECKING:
         rank_spread,
         rank_tail_size,
     )
+    from auditor.repair.mechanisms.strengths import choice_rho, erm_rho, erm_size, erm_strength, least_regret
     from auditor.repair.mechanisms.threshold import (
         first_heavy,
         first_heavy_mismatch,
@@ -59,6 +68,7 @@ if TYPE_CHECKING:
         random_threshold,
         threshold_mismatch,
     )
+    from auditor.repair.risks import erm
     from auditor.repair.rounding import rounded
     from auditor.repair.seam import Repaired, Seam
     from auditor.repair.steadying import single_thread, sites, sorted_rows
@@ -72,10 +82,12 @@ _NAMES = {
     "deciding": "significant thresholded",
     "mechanisms.foam": "block_size centred_foams first_stages foam_mismatch foams",
     "mechanisms.grid": "boxes check_cells grid_mismatch on_grid one_grid_mismatch up_to_grid",
-    "mechanisms.gumbel": "choice_mismatch choose gumbels top_mismatch",
+    "mechanisms.gumbel": "choice_mismatch choose choose_place gumbels law_mismatch top_mismatch",
     "mechanisms.ranks": "conformal_rank quantile_rank rank_mismatch rank_size rank_spread rank_tail_size",
+    "mechanisms.strengths": "choice_rho erm_rho erm_size erm_strength least_regret",
     "mechanisms.threshold": "first_heavy first_heavy_mismatch heavy_mismatch heavy_values random_threshold "
     "threshold_mismatch",
+    "risks": "erm",
     "rounding": "rounded",
     "seam": "Repaired Seam",
     "steadying": "single_thread sites sorted_rows",

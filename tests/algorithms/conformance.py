@@ -28,12 +28,22 @@ from algorithms.coin_problem import Mixed, rstat_mixture, uniform_mixture
 from algorithms.coin_problem import exact_rho as coin_rho
 from algorithms.compile_interval import coins_a_run
 from algorithms.compile_sq import threshold_size
-from algorithms.everyday import bandit, chi_square_test, coin_test, identity_test, mean_heavy, mean_laws, usual_tests
+from algorithms.everyday import (
+    bandit,
+    chi_square_test,
+    coin_test,
+    erm,
+    identity_test,
+    mean_heavy,
+    mean_laws,
+    usual_tests,
+)
 from algorithms.everyday.bandit_elimination import schedule
 from algorithms.everyday.bandit_exact import commits, exact, plain
 from algorithms.everyday.choice import TIED, strength
-from algorithms.everyday.choice_laws import rho_of_bits, rho_of_opposites
+from algorithms.everyday.choice_laws import rho_of_bits, rho_of_opposites, rho_of_rare
 from algorithms.everyday.conformal import GAP
+from algorithms.everyday.hypothesis_classes import class_of
 from algorithms.everyday.mean_sizes import by_boxes
 from algorithms.everyday.mean_vector import COINS, coins
 from algorithms.everyday.order_statistics import rho_of_cdf, rho_of_law
@@ -46,7 +56,7 @@ from algorithms.statistical_query import region_width
 from algorithms.statistical_query import sample_size as rstat_size
 from algorithms.twins import mean as mean_twins
 from algorithms.twins import paper
-from auditor.repair import conformal_rank, quantile_rank
+from auditor.repair import conformal_rank, law_mismatch, quantile_rank
 from auditor.sources.source import load_source
 
 # What is declared where nobody says otherwise; "-" where nothing is.
@@ -78,6 +88,9 @@ conformal_by_own_scale |  | 153166 | - | - | - | - | fail | randint(0, 2000)
 conformal_to_nearest |  | 153166 | - | 0.05 | - | - | fail | randint(0, 2000)
 constant |  | 1 | 0 | - | - | - | pass | norm
 cutoff | method=youden score= label= positive= cost=1.0 q=0.9 | - | - | - | - | - | pass | algorithms.decisions.tables:CASES
+erm_by_posterior |  | 84879 | - | - | - | - | fail | points([[0], [32], [32], [63]], labels=[
+erm_first_consistent |  | 100 | - | - | - | - | fail | points([[0], [1], [2], [3], [4], [5], [6
+erm_least_risk |  | 84879 | - | - | - | - | fail | points([[0], [32], [32], [63]], labels=[
 features | k=1 method=correlation label= | - | - | - | - | - | pass | algorithms.decisions.tables:LABELLED
 first_bit |  | 1 | - | - | - | - | fail | bernoulli(0.5)
 fixed_threshold | tau=0.1 delta=0.0625 | 59 | - | 0.0625 | 59 | - | fail | bernoulli(0.5)
@@ -122,6 +135,8 @@ r_coin_test | p0=0.5 eps=0.1 rho=0.1 delta=0.05 | 10846 | 0.1 | 0.05 | 738 | 0.0
 r_conformal | a=0.1 rho=0.1 delta=0.05 width=40.0 density=0.00025 slack=0.02 step=1.0 | 153166 | 0.1 | 0.05 | 1916 | 0.0989931 | pass | randint(0, 2000)
 r_coreset | d=2 eps=0.3 rho=0.2 delta=0.05 sample_scale=1.0 | 10371392927612 | 0.2 | - | - | 0.2 | pass | pmf({(0.1, 0.1): 0.2, (0.2, 0.1): 0.1, (
 r_cutoff | method=youden score= label= positive= cost=1.0 q=0.9 width=5.0 | - | - | - | - | - | pass | algorithms.decisions.tables:CASES
+r_erm | hypotheses=thresholds(64) alpha=0.1 rho=0.1 delta=0.05 realisable=False sample_scale=1.0 | 84879 | 0.1 | 0.05 | 1431 | 0.0999997 | pass | points([[0], [32], [32], [63]], labels=[
+r_erm_realisable | hypotheses=thresholds(64) alpha=0.1 rho=0.1 delta=0.05 realisable=True sample_scale=1.0 | 11213 | 0.1 | 0.05 | 68 | 0.0999978 | pass | points([[0], [1], [2], [3], [4], [5], [6
 r_features | k=1 strength=0.2 method=correlation label= | - | - | - | - | - | pass | algorithms.decisions.tables:LABELLED
 r_group_report | strength=0.1 by= score= n=2 statistic=sum | - | - | - | - | - | pass | algorithms.decisions.tables:BOUGHT
 r_halfspace_boosted | rho=0.5 eps=0.3 tau=0.47 d=2 rounding=foams sample_scale=1.0 | 831367771925222818612363 | 0.5 | 0.5 | - | - | pass | points([[8, 15], [-8, -15], [8, -15], [-
@@ -180,6 +195,8 @@ median | tau=0.3 delta=0.01 | 31 | - | 0.01
 r_median_as_published | d=1 | 319070682 | 0.05 | 0.025
 measured_halfspace | rho=0.2 delta=0.03 | 11009806707 | 0.2 | 0.23
 r_choice | candidates=4 sample_scale=0.1 | 2770 | 0.1 | 0.05
+r_erm | hypotheses=conjunctions(8) sample_scale=0.1 | 23075 | 0.1 | 0.05
+r_erm_realisable | hypotheses=stumps(5,1000) alpha=0.01 | 518957 | 0.1 | 0.05
 r_coreset | d=1 | 250529626 | 0.2 | -
 r_mean_vector | sample_scale=0.5 | 3885 | 0.1 | 0.05
 r_mean_vector_foams | rho=0.1 | 34293 | 0.1 | 0.05
@@ -219,6 +236,8 @@ TWINS: dict[str, tuple[str, ...]] = {
     "r_quantile": ("quantile_by_histogram", "quantile_to_whole_widths"),
     "r_conformal": ("conformal_to_nearest", "conformal_by_own_scale"),
     "r_choice": ("choice_by_argmax", "choice_noise_by_position"),
+    "r_erm": ("erm_least_risk", "erm_by_posterior"),
+    "r_erm_realisable": ("erm_first_consistent",),
     "r_coin_test": ("coin_test_fixed",),
     "r_uniformity_test": ("identity_test_fixed",),
     "r_z_test": ("z_test_usual",),
@@ -325,6 +344,17 @@ r_coreset | rho=1.5 | rho=1.5 must be in (0, 1]: how often two outputs may diffe
 r_coreset | delta=0.0 | delta=0.0 must be in (0, 1): how often an output may be inaccurate, e.g. 0.05
 r_coreset | size: sample_scale=0.0 | sample_scale=0.0 must be above 0
 r_cutoff | run: width=0.0 | width=0.0 must be above 0
+r_erm | alpha=0.0 | alpha=0.0 must be in (0, 1]: by how much a risk may exceed the least, e.g. 0.1
+r_erm | rho=1.5 | rho=1.5 must be in (0, 1]: how often two hypotheses may differ, e.g. 0.1
+r_erm | delta=0.5 | delta=0.5 must be in (0, 1/2): how often a risk may be larger than that, e.g. 0.05
+r_erm | hypotheses=stumps(3) | hypotheses='stumps(3)' must be thresholds(N), stumps(d,N) or conjunctions(d), of at least 1 each and with
+r_erm | hypotheses=thresholds(2,3) | hypotheses='thresholds(2,3)' must be thresholds(N), stumps(d,N) or conjunctions(d)
+r_erm | hypotheses=conjunctions(13) | hypotheses='conjunctions(13)' must be thresholds(N), stumps(d,N) or conjunctions(d)
+r_erm | hypotheses=thresholds(0) | hypotheses='thresholds(0)' must be thresholds(N), stumps(d,N) or conjunctions(d)
+r_erm | hypotheses=7 | hypotheses=7 must be thresholds(N), stumps(d,N) or conjunctions(d)
+r_erm | size: sample_scale=0.0 | sample_scale=0.0 must be above 0
+r_erm | size: rho=1e-9 alpha=1e-9 | rho=1e-09 takes more than 4.61e+18 rows at alpha=1e-09: allow a larger rho or alpha
+r_erm_realisable | alpha=1.5 | alpha=1.5 must be in (0, 1]
 r_features | run: strength=0.0 | strength=0.0 must be
 r_group_report | run: strength=0.0 | strength=0.0 must be
 r_halfspace_boosted | eps=0.0 | eps=0.0 must be in (0, 1): the share that the vote may get wrong, e.g. 0.3
@@ -461,6 +491,11 @@ REFUSED: list[tuple[str, Any, int | None, dict[str, Any], str]] = [
     ("r_single_heavy_hitter", [1.0, NAN], 100, {}, "a row has NaN"),
     ("r_choice", [[-1.0, 2.0], [2.0, -1.0]], 100, {"candidates": 2}, r"a row of scores has (-1|2).0, outside"),
     ("r_top_choice", [[0.5, 0.5, NAN]], 100, {"candidates": 3}, "a row of scores has nan, outside"),
+    ("r_erm", ([[1.0], [64.0]], [-1, 1]), 100, {}, "a point is 64.0, and must be a whole number from 0 to 63"),
+    ("r_erm", ([[1.0], [2.0]], [0, 1]), 100, {}, "a label is 0, and must be -1 or"),
+    ("r_erm", ([[1.0, 1.0]], [1]), 100, {}, r"a point has 2 columns, and thresholds\(64\) has 1: give another"),
+    ("r_erm", [1.0, 2.0], 100, {}, "the sample has no labels: a hypothesis is learnt from labelled points"),
+    ("r_erm", (np.ones((0, 1)), NONE), None, {}, "an empty sample has no risks: take at least one row"),
     ("r_bandit", [[0.5, -1.0], [0.5, 2.0]], 73_744, {}, r"a reward of arm 1 has (-1|2).0, outside \[0, 1\]"),
     ("r_bandit_elimination", [[0.5, -1.0], [0.5, 2.0]], 135_306, {}, r"a reward of arm 1 has (-1|2).0, outside"),
     ("r_mean_vector", [[0.0, 0.0, NAN]], 100, {}, "the mean of coordinate 2 is no number"),
@@ -517,6 +552,7 @@ BLIND: dict[str, tuple[dict[str, Any], int]] = {
     "median": ({}, 31),
     "r_choice": ({"tau": 0.5}, 30),
     "r_top_choice": ({"tau": 0.5}, 30),
+    "r_erm": ({"alpha": 0.5}, 30),
     "r_quantile": ({}, 60),
     "r_conformal": ({"width": 6.0}, 40),
     "r_single_heavy_hitter": ({}, 40),
@@ -546,6 +582,7 @@ class Judged:
 
 
 BOTH = (False, True)
+LABELLED = "points([[0], [1], [2], [2], [3]], labels=[-1, -1, 1, -1, 1], weights=[0.2, 0.2, 0.25, 0.15, 0.2])"
 ORACLES = [
     *(
         Judged("rstat", "pmf({0: 0.75, 1: 0.25})", {"tau": 0.125, "query": query}, (mean - 0.125, mean + 0.125), wrong)
@@ -577,6 +614,14 @@ ORACLES = [
     Judged("good_and_bad", "uniform", {}, (0, 1), (2,)),
     Judged("r_choice", "points([[0.5, 0.45, 0.3, 0.1]])", {"tau": 0.1}, (0, 1), (2,)),
     Judged("r_top_choice", "points([[0.5, 0.45, 0.3, 0.1]])", {"tau": 0.1}, ((0, 1), (0, 1, 2)), ((1, 2), (3, 0, 1))),
+    *(
+        Judged("r_erm", LABELLED, {"hypotheses": "thresholds(4)", "alpha": alpha}, right, wrong)
+        for alpha, right, wrong in (
+            (0.1, ("x >= 2", "x >= 3"), ("x >= 1", "x >= 4", "x >= 0")),
+            (0.0999, ("x >= 2",), ("x >= 3",)),
+            (0.2, ("x >= 1", "x >= 2", "x >= 3"), ("x >= 4", "x >= 0")),
+        )
+    ),
     Judged("r_conformal", "pmf({1: 0.5, 2: 0.399, 2.5: 0.001, 3: 0.1})", {"slack": 0.0}, (2.5, math.inf), (2.49,)),
     Judged("r_conformal", "pmf({1: 0.5, 2: 0.399, 2.5: 0.001, 3: 0.1})", {"slack": 0.4}, (1.99,), ()),
     Judged("r_single_heavy_hitter", "pmf({1: 0.3, 2: 0.15, 3: 0.14, 4: 0.41})", {"v": 0.3}, (1, 2, 4), (3, 5, None)),
@@ -834,6 +879,24 @@ def opposites(size: int) -> Exact:
     return counted("r_choice", rho, source, 60, wrong=wrong, size=size, params=params)
 
 
+def over_all_samples(spec: str, n: int, hypotheses: str, beta: float, alpha: float) -> tuple[float, float]:
+    """Return rho of r_erm over every pair of samples, and how often its risk is more than alpha above the least."""
+    law, found = load_source(spec).law(), class_of(hypotheses)
+    counts = np.array([c for c in itertools.product(range(n + 1), repeat=len(law.weights)) if sum(c) == n])
+    mass = multinomial.pmf(counts, n, law.weights)
+    weighed = -beta * np.array([found.risks(law.values, row) for row in counts])
+    true = found.risks(law.values, law.weights)
+    chances = np.exp(weighed) / np.exp(weighed).sum(axis=1, keepdims=True)
+    apart = float(mass @ law_mismatch(weighed[:, None], weighed[None]) @ mass)
+    return apart, float(mass @ chances[:, true > true.min() + alpha + 1e-12].sum(axis=1))
+
+
+def over_few_rows(name: str, spec: str, n: int, hypotheses: str) -> Exact:
+    asked = {"hypotheses": hypotheses, "alpha": 0.3, "rho": 0.5, "delta": 0.2}
+    both = cache(lambda: over_all_samples(spec, n, hypotheses, erm.strength(**asked, realisable="real" in name), 0.3))
+    return counted(name, lambda: both()[0], spec, 200, wrong=lambda: both()[1], size=n, params=asked)
+
+
 def on_a_grid(spec: str, n: int, k: int, wide: float) -> float:
     law = load_source(spec).law()
     return rho_of_law(law.values, law.weights, n, k, wide)
@@ -1037,6 +1100,12 @@ SCORED = laws.spec([row[:1] for row in laws.CASES], laws.CASE_WEIGHTS, [row[1] f
 OVER_TIME, RISING = laws.spec(laws.TIMES, laws.TIME_WEIGHTS), laws.spec(laws.RISES, laws.RISE_WEIGHTS)
 IN_GROUPS = laws.spec(laws.BOUGHT, laws.BOUGHT_WEIGHTS)
 
+USUAL_ERM: Any = {"hypotheses": "thresholds(64)", "alpha": 0.1, "rho": 0.1, "delta": 0.05}
+ONE_POINT = "points([[32], [32]], labels=[-1, 1])"
+RARELY_WRONG = "points([[0], [63]], labels=[1, 1], weights=[0.058, 0.942])"  # all but x >= 0 are wrong of 0
+CORNERS = "points([[0, 0], [0, 1], [1, 1], [1, 1]], labels=[-1, 1, 1, -1], weights=[0.3, 0.2, 0.3, 0.2])"
+SEPARATED = "points([[0, 1], [0, 0], [1, 1]], labels=[-1, -1, 1], weights=[0.4, 0.1, 0.5])"
+
 EXACT = [
     # controls
     counted("first_bit", lambda: 0.5, "bernoulli(0.5)", 1200),
@@ -1086,6 +1155,12 @@ EXACT = [
     integrated("r_choice", lambda: rho_of_opposites(300, strength(**USUAL, candidates=2)), "points([[0, 1], [1, 0]])",
                30, size=300, params={"candidates": 2}),
     *(opposites(size) for size in (58, 2)),
+    integrated("r_erm", lambda: rho_of_opposites(84_879, erm.strength(**USUAL_ERM), odds=33 / 32), ONE_POINT, 60),
+    integrated("r_erm_realisable", lambda: rho_of_rare(11_213, erm.strength(**USUAL_ERM, realisable=True), 0.058, 63),
+               RARELY_WRONG, 60),
+    over_few_rows("r_erm", LABELLED, 6, "thresholds(4)"),
+    over_few_rows("r_erm", CORNERS, 5, "conjunctions(2)"),
+    over_few_rows("r_erm_realisable", SEPARATED, 8, "stumps(2,2)"),
     integrated("r_top_choice", lambda: top_two_of_three_bits(2), THREE_BITS, 30, size=2, rho=0.9, params=TOP_TWO),
     integrated("r_coin_test", lambda: coin_test.exact_rho(0.55, 2000, 0.5, *coin_test.interval(0.5, 0.1, 0.1, 0.05)),
                "bernoulli(0.55)", size=2000),
@@ -1218,6 +1293,8 @@ HARD: list[tuple[str, str, dict[str, Any]]] = [
     ("r_mean_vector_foams", coins(0.5, 0.5), EASY),
     ("r_mean_vector_clipped", FAIR_SIGNS, EASY),
     ("r_single_heavy_hitter", "pmf({1: 0.3, 2: 0.175, 3: 0.175, 4: 0.175, 5: 0.175})", EASY),
+    ("r_erm", ONE_POINT, EASY),
+    ("r_erm_realisable", RARELY_WRONG, EASY),
     ("r_clusters", FOUR_CORNERS, {"confidence": 0.999, "no_integrate": True}),
     *(
         (name, f"pmf({{{2**bits - 3}: 1.0}})", options)

@@ -27,7 +27,7 @@ from auditor import AuditorError, Randomness, Sample, repair, subject
 from auditor.errors import BadValue, NotComparable
 from auditor.questions.repair.settings import read_setting
 from auditor.randomness import as_randomness, from_key, key_of, root_key
-from auditor.repair import agreed, aligned, chosen, conformal, rounded, rounded_up, significant, thresholded, voted
+from auditor.repair import agreed, aligned, chosen, conformal, erm, rounded, rounded_up, significant, thresholded, voted
 from auditor.repair.agreeing import leader
 from auditor.repair.seam import pieces
 from auditor.sources.frames import row_names
@@ -98,6 +98,8 @@ COUPLED: list[Any] = [
     *[(thresholded(itself, 0, 0.5), *pair) for pair in [(0.1, 0.4), (-5.0, 0.2), (-INF, INF), (0.3, 0.3), (-9, -8)]],
     (significant(itself, width=3.0), 0.04, 0.001),
     *[(chosen(itself, 2.0, top=top), *SCORES) for top in (1, 2)],
+    (erm(itself, 1.0, rho=0.5), {"a": 0.1, "b": 0.3, "c": 0.9}, {"c": 0.8, "a": 0.2, "b": 0.1}),
+    (erm(itself, 1.0, rho=0.5, realisable=True), [0.0, 0.3, 0.9, 0.2], np.array([0.0, 0.1, 0.7, 0.4])),
     *[
         (aligned(itself, 0.5), CENTRES, (CENTRES + from_key(root_key(i)).uniform(-0.1, 0.1, size=(3, 2)))[[1, 2, 0]])
         for i in range(3)
@@ -145,6 +147,7 @@ ballots = st.lists(st.sampled_from("abc"), min_size=1, max_size=9)
         (thresholded(itself, -1.0, 0.5), st.floats(-2, 2) | st.sampled_from([INF, -INF])),
         (significant(itself, width=3.0), shares),
         *[(chosen(itself, 2.0, top=top), tables) for top in (1, 2)],
+        (erm(itself, 0.5), arrays(float, 5, elements=shares)),
         (aligned(itself, 0.75), arrays(float, st.tuples(st.integers(1, 3), st.just(2)), elements=st.floats(-3, 3))),
         (agreed(itself, 3, strings=2), strings),
         *[(voted(itself, 3, between=between), ballots) for between in ((0.0, 1.0), HALF)],

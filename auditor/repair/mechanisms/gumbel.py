@@ -77,13 +77,29 @@ def choose(scores: Scores, strength: float, r: Randomness, *, top: int = 1) -> t
     return tuple(names[i] for i in np.argsort(-noisy, kind="stable")[:top])
 
 
+def choose_place(scores: Any, strength: float, r: Randomness) -> int:
+    """Return the place of the largest noisy score in an array; the noise belongs to the place, and hashes no name.
+
+    For candidates that are the same ones in the same order in every run, as those of a fixed class are: 10,000 of them
+    take less than a millisecond.
+    """
+    values = np.asarray(scores, dtype=float)
+    if values.ndim != 1 or not values.size or not values.max() < math.inf:
+        raise SubjectError("a choice by place needs an array of one number or more, each below infinity")
+    return int((weighed(values, strength) + r.child("places").gumbel(size=values.size)).argmax())
+
+
 def strengths(scores: Scores, strength: float) -> Reals:
-    """Return strength * (score - the best), which cannot overflow. A candidate with a score of -inf is never chosen."""
+    """Return strength * (score - the best) for each name. A candidate with a score of -inf is never chosen."""
+    return weighed(numbers(scores), strength)
+
+
+def weighed(values: Reals, strength: float) -> Reals:
+    """Return strength * (value - the largest), which cannot overflow."""
     if not 0 <= strength < math.inf:
         raise ValueError(
             f"strength={strength!r} must be a finite number of at least 0: how much a score weighs, e.g. 10"
         )
-    values = numbers(scores)
     best = values.max(initial=-math.inf)
     if best == -math.inf:
         raise SubjectError(f"none of {len(values)} candidates has a score above -inf: a choice needs one")
