@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 from algorithms.known_answers import constant_breaks
 from auditor.flow.question import drive, find_question, make_request
-from auditor.questions.cells import EveryCell
+from auditor.questions.cell_inquiries import EveryCell
 from auditor.questions.list_size.misses import Misses, runs_to_name
 from auditor.questions.pairs import PairsInquiry
 from auditor.questions.reuse.transcripts import Transcript, bound_distance

@@ -88,8 +88,7 @@ def nothing_learnt() -> None:
 def no_other_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """For explanations that are not about what other processes say: they agree, and none is started here."""
     from auditor.questions.explain import units
-    from auditor.trials.causes.elsewhere import Compared
-    from auditor.trials.causes.hash_orders import read_code
+    from auditor.trials.causes.elsewhere import Compared, read_code
 
     read: dict[int, tuple[Any, int]] = {}  # once a learner, as where processes are started
 

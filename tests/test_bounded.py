@@ -18,11 +18,10 @@ from support.requests import audit
 
 from auditor.errors import BadValue, SubjectError, in_words
 from auditor.escape import is_tangled, message_of, text_of
-from auditor.questions.explain.outputs import has_labels, has_order, read, renamed, unordered
 from auditor.repair.numbers_of import Widths, take_apart
 from auditor.subjects.subject import has_text, param_text
-from auditor.subjects.views.rounding import rounded
-from auditor.trials.causes.last_digits import apart_by
+from auditor.subjects.view_functions import rounded
+from auditor.trials.likeness import apart_by, has_labels, has_order, read, renamed, unordered
 from auditor.values import Tolerance, describe, first_difference, settle, side_by_side
 
 DEPTH = 60

@@ -7,7 +7,7 @@ import pytest
 
 from auditor.flow.plan import PAIRS_TIMES_TARGET, least_budget, make_plan
 from auditor.flow.verdict import Tally, is_decided
-from auditor.questions.reasons import Judged, decide
+from auditor.questions.judgement import Judged, decide
 from auditor.statistics.cost import coin_divergence, information_bound, prospect
 from auditor.statistics.gate import Gate, pass_boundary
 from auditor.statistics.interval import (

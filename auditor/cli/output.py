@@ -140,7 +140,7 @@ def complain(message: str, details: str = "") -> None:
     from rich.text import Text
 
     from auditor.escape import brief
-    from auditor.report.called import as_called
+    from auditor.flow.parts import as_called
 
     out = error_console()
     if details:

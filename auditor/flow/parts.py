@@ -1,10 +1,17 @@
 """The parts of a report, whatever format draws them: words, facts, tables, charts. They are data alone.
 
 A question reports in these parts, and each format draws them in its own way. All texts are raw: the format escapes.
+Commands begin with `python -m auditor`, which is right wherever it is installed; on a terminal they begin as the one
+that was typed did (`as_called`).
 """
 
 from __future__ import annotations
 
+import functools
+import os
+import shlex
+import shutil
+import sys
 from collections.abc import Sequence
 
 import msgspec
@@ -68,6 +75,12 @@ class Bar(msgspec.Struct, frozen=True):
     verdict: str
 
 
+def top_of(bars: Sequence[Bar]) -> float:
+    """Return where the line below bars ends: a little beyond all that was seen or asked about."""
+    ends = (max(1.6 * (bar.target or 0.0), bar.high if bar.high < 1 else bar.low, bar.centre) for bar in bars)
+    return min(1.0, 1.25 * max(ends, default=0.8)) or 1.0
+
+
 class Series(msgspec.Struct, frozen=True):
     """Points (x, low, estimate, high) of one thing, drawn by its `kind`.
 
@@ -107,3 +120,30 @@ class Details(msgspec.Struct, frozen=True):
     """Parts that a terminal shows only with --verbose, among those that a question reports; a page shows them all."""
 
     parts: Sequence[Part]
+
+
+ANYWHERE = "python -m auditor"
+
+
+def as_called(text: str) -> str:
+    """Return a text in which `python -m auditor` stands as this process was called."""
+    program = program_of(tuple(sys.orig_argv))
+    return text if program is None else text.replace(f"{ANYWHERE} ", f"{program} ")
+
+
+@functools.cache
+def program_of(words: tuple[str, ...]) -> str | None:
+    """Return the words of a process up to the options of auditor: its script, or an interpreter with `-m auditor`.
+
+    A script that the shell finds by its name has that name. None for any other process, such as pytest's.
+    """
+    for place, word in enumerate(words[1:], 1):
+        if word == "-m":
+            return shlex.join(words[: place + 2]) if words[place + 1 : place + 2] == ("auditor",) else None
+        if os.path.basename(word) == "auditor":
+            found = shutil.which("auditor")
+            is_found = found is not None and os.path.realpath(found) == os.path.realpath(word)
+            return "auditor" if is_found else shlex.quote(word)
+        if not word.startswith("-"):
+            break
+    return None

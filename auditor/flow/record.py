@@ -24,8 +24,7 @@ from auditor.escape import json_text
 from auditor.files import read_bytes
 from auditor.flow.wobbles import SeenText, Wobbles
 from auditor.host.boundary import in_host
-from auditor.subjects.subject import param_text
-from auditor.subjects.wording import Wording
+from auditor.subjects.subject import Wording, param_text
 from auditor.trials.advice import Advice
 from auditor.values import Difference as Difference
 

@@ -54,8 +54,7 @@ from auditor.request import Request, fields_of
 from auditor.sources.datasets import Dataset
 from auditor.sources.resampling import Groups
 from auditor.sources.source import Source, name_of_source
-from auditor.subjects.subject import code_hash
-from auditor.subjects.wording import wording_of
+from auditor.subjects.subject import code_hash, wording_of
 from auditor.trials.advice import Advice, advised, wanted_pairs
 from auditor.trials.cell import Cell, make_bench
 from auditor.trials.identity import case_of, replay_command

@@ -1,6 +1,6 @@
 """What do the counts say? Bounds against the target: pure, no I/O, no randomness.
 
-A conclusion is data here; questions/reasons.py puts it into words.
+A conclusion is data here; questions/judgement.py puts it into words.
 """
 
 from __future__ import annotations

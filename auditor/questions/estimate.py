@@ -20,9 +20,9 @@ from auditor.flow.question import Answer, Question
 from auditor.flow.record import Record
 from auditor.flow.verdict import Verdict
 from auditor.flow.wobbles import WATCHED
-from auditor.questions.cells import load_asked
+from auditor.questions.cell_inquiries import load_asked
+from auditor.questions.judgement import found_words
 from auditor.questions.pairs import Churn, PairsInquiry, apart_words, check_has_churn
-from auditor.questions.reasons import found_words
 from auditor.request import SCALE, SCORE, SURE, Options, Request, option
 from auditor.statistics.cost import always_enough, fewest_pairs, next_look, soonest
 from auditor.statistics.digits import about, between, exact, sure

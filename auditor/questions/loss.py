@@ -24,9 +24,9 @@ from auditor.flow.question import Answer, Inquiry
 from auditor.flow.wobbles import WATCHED
 from auditor.host.boundary import in_host
 from auditor.lookup import call_user_code, find_object, importable_name
-from auditor.questions.cells import CellQuestion
+from auditor.questions.cell_inquiries import CellQuestion
+from auditor.questions.judgement import Judged
 from auditor.questions.pairs import PairsInquiry, PairsOptions, make_pairs_plan, rows_asked
-from auditor.questions.reasons import Judged
 from auditor.randomness import from_key
 from auditor.request import OTHER, Request, option
 from auditor.sources.source import Source, load_source

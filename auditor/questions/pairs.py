@@ -23,10 +23,9 @@ from auditor.flow.record import EXAMPLES, Accuracy, CellRow, Finding, Measure, R
 from auditor.flow.record import RhoInterval as Interval
 from auditor.flow.verdict import Tally, Verdict, is_accuracy_certified, is_decided, outcome
 from auditor.flow.wobbles import WATCHED, wobbles
-from auditor.questions.cells import ONLY, CellQuestion, OneCell, cell_row
-from auditor.questions.reasons import Judged, decide
+from auditor.questions.cell_inquiries import ONLY, CellQuestion, OneCell, cell_row
+from auditor.questions.judgement import Judged, ScoreCount, combined, decide, judged_by_score, with_score
 from auditor.questions.rows import PointCount, check_rows_file
-from auditor.questions.scores import ScoreCount, combined, judged_by_score, with_score
 from auditor.request import NO_INTEGRATE, OTHER, RHO, RUN, SCALE, SCORE, SCORE_AT_LEAST, SURE, OverCells, option
 from auditor.statistics.cost import prospect, soonest
 from auditor.statistics.digits import at_least, at_most, exact
@@ -190,7 +189,7 @@ class PairsInquiry(OneCell):
             return None
         if self.verdict().decided_by not in ("mismatches", "churn"):
             return None
-        from auditor.questions.advice import look_for_advice
+        from auditor.trials.advice import look_for_advice
 
         return Further(ONLY, look_for_advice, 2.0, self.gate.target, self.plan.alpha)
 

@@ -19,8 +19,7 @@ from auditor.files import check_writable, write_bytes
 from auditor.flow.record import GroupChurn, ProbeRows, RowFlips
 from auditor.flow.wobbles import SeenText
 from auditor.statistics.interval import MeanEvidence
-from auditor.subjects.churn import Reals, distances
-from auditor.subjects.predictions import unpack
+from auditor.subjects.churn import Reals, distances, unpack
 from auditor.trials.cell import Cell, ProbeTable, probe_table
 from auditor.trials.trial import Trial
 

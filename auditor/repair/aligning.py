@@ -12,7 +12,7 @@ from auditor.errors import SubjectError, check_count
 from auditor.randomness import Randomness
 from auditor.repair.mechanisms.grid import APART, any_of, boxes, has_cells, one_grid_mismatch, parted
 from auditor.repair.seam import Repaired, positive
-from auditor.subjects.views.places import unmasked
+from auditor.subjects.view_functions import unmasked
 from auditor.values import describe
 
 Reals = npt.NDArray[np.float64]

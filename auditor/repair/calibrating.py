@@ -14,7 +14,7 @@ from auditor.repair.mechanisms.grid import APART, grid_mismatch, has_cells, up_t
 from auditor.repair.mechanisms.gumbel import as_real
 from auditor.repair.mechanisms.ranks import as_typed, conformal_rank, rank_mismatch, rank_size
 from auditor.repair.seam import Repaired, positive, single
-from auditor.subjects.views.places import unmasked
+from auditor.subjects.view_functions import unmasked
 from auditor.values import describe
 
 

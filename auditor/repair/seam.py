@@ -27,7 +27,7 @@ from auditor.subjects.estimators import Fit
 from auditor.subjects.finishing import is_its_steps
 from auditor.subjects.signature import PRIVATE
 from auditor.subjects.subject import Declaration, Subject, load_subject
-from auditor.subjects.views.places import unmasked
+from auditor.subjects.view_functions import unmasked
 
 
 class Seam(Protocol):

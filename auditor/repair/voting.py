@@ -43,7 +43,7 @@ from auditor.repair.mechanisms.gumbel import gumbels, law_mismatch
 from auditor.repair.seam import Repaired, pieces
 from auditor.sources.frames import length, taken
 from auditor.sources.sample import Sample
-from auditor.subjects.views.places import unmasked
+from auditor.subjects.view_functions import unmasked
 from auditor.values import describe, fingerprint
 
 Reals = npt.NDArray[np.float64]

@@ -14,7 +14,7 @@ from auditor.flow.record import Record
 from auditor.flow.wobbles import Wobbles
 from auditor.questions.repair.answer import CHOOSE, HINTS
 from auditor.repair.mechanisms.grid import why_useless
-from auditor.report import spoken
+from auditor.report import subject_words
 from auditor.request import listed
 from auditor.statistics.digits import at_most, exact
 from auditor.trials.advice import LEAST, Advice
@@ -31,7 +31,7 @@ def advice(record: Record) -> Iterator[Part]:
     wobbles, is_other = record.wobbles, record.decided_by in ("accuracy", "formula", "score")
     if record.verdict != "fail" or record.target is None or wobbles is None or not wobbles.mismatches or is_other:
         return
-    yield from spoken.remedies(record)
+    yield from subject_words.remedies(record)
     further, others = record.cost.advice, "explain finds out why runs differ, repair looks for a wrapper that makes "
     others += "them agree"
     if further is None:

@@ -14,11 +14,9 @@ from rich.padding import Padding
 from rich.text import Text
 
 from auditor.escape import shortened, visible, without_commands
-from auditor.flow.parts import Bar, Chart, Command, Facts, Listing, Part, Table, Words
+from auditor.flow.parts import Bar, Chart, Command, Facts, Listing, Part, Table, Words, as_called, top_of
 from auditor.flow.record import Record
-from auditor.report.called import as_called
 from auditor.report.columns import Column, TableRows
-from auditor.report.pictures.axes import top_of
 from auditor.report.words import describe
 from auditor.statistics.digits import exact
 

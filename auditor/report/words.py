@@ -20,9 +20,9 @@ from auditor.flow.parts import Bar, Chart, Command, Details, Facts, Listing, Par
 from auditor.flow.question import Inquiry, Question, find_question, registered_questions
 from auditor.flow.record import IN_PROCESS, ProbeRows, Record, RowFlips
 from auditor.flow.wobbles import WATCHED, Element, Wobbles
-from auditor.report import spoken
+from auditor.report import subject_words
 from auditor.report.advice import advice
-from auditor.report.spoken import share
+from auditor.report.subject_words import share
 from auditor.request import Options, Request
 from auditor.statistics.digits import at_least, at_most, between, exact, percent
 
@@ -75,7 +75,7 @@ def make_report(record: Record, *, verbose: bool = False) -> Report:
     is_survey = question.title(record) is not None
     return Report(
         title=Words(_title(record), "title"),
-        reason=Words("\n".join(filter(None, [spoken.headline(record), record.reason]))),
+        reason=Words("\n".join(filter(None, [subject_words.headline(record), record.reason]))),
         bars=[part for part in own if isinstance(part, Bar)] or [*_bar(record)],
         facts=make_facts(record, rows if own else _other_measures(record, verbose), is_survey, verbose),
         found=[part for part in own if not isinstance(part, (Facts, Bar))],
@@ -283,7 +283,7 @@ def _scope(record: Record) -> Iterator[Part]:
     if record.resample and record.verdict != "error":
         rows = f"Samples are drawn anew from one data set ({record.resample})"
         plain = f"{rows}: for samples of fresh rows rho may be higher or lower."
-        yield Words(spoken.scope(record) or plain, "dim")
+        yield Words(subject_words.scope(record) or plain, "dim")
     if record.verdict == "pass":
         scope = f"these {len(record.cells)} {_cell_word(record)}s" if _is_worst_of_several(record) else "this source"
         only = f"A pass speaks of {scope} and this size only: it proves nothing for other distributions or sizes"
@@ -598,7 +598,7 @@ def _wobble_lines(record: Record, wobbles: Wobbles, most: int) -> Iterator[str]:
             yield f"all {wobbles.runs:,} outputs are distinct"
         else:
             text, count = wobbles.frequent[0].text, wobbles.frequent[0].count
-            own = spoken.shares(record.wording, wobbles.frequent, wobbles.runs) if record.wording else ""
+            own = subject_words.shares(record.wording, wobbles.frequent, wobbles.runs) if record.wording else ""
             often = f"the most frequent in {share(count, wobbles.runs)} of the runs"
             plain = f"{wobbles.distinct:,} distinct outputs; {often}{f': {text}' if text else ''}"
             yield f"{record.wording.answer}: {own}" if record.wording and own else plain
@@ -606,7 +606,7 @@ def _wobble_lines(record: Record, wobbles: Wobbles, most: int) -> Iterator[str]:
         for one in wobbles.elements[:most]:
             often = f"{one.name} is chosen in {share(one.runs or 0, wobbles.runs)} of the runs"
             plain = f"{_noun(record, wobbles)} {often}"
-            own = spoken.choice(record.wording, one, wobbles.runs) if record.wording else plain
+            own = subject_words.choice(record.wording, one, wobbles.runs) if record.wording else plain
             yield f"{own}; the two runs disagree on it in {_of(one, wobbles)}"
         if wobbles.unsteady > most:
             some = f"{wobbles.unsteady - most:,}{' more' if most else ''}"

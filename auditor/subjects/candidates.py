@@ -12,7 +12,7 @@ from auditor.errors import UsageError, suggestion
 from auditor.lookup import find_module, full_target, is_program, load_file
 from auditor.subjects.estimators import is_estimator
 from auditor.subjects.finishing import Composed
-from auditor.subjects.roles import takes_sample_and_r
+from auditor.subjects.signature import takes_sample_and_r
 
 _SHOWN = 8  # names in a message
 

@@ -21,7 +21,7 @@ from auditor.host.boundary import in_host
 from auditor.lookup import call_user_code
 from auditor.randomness import Randomness, as_randomness
 from auditor.subjects.signature import BY_POSITION, DATA, LABELS, is_required, signature_of, wrap_model_of_data
-from auditor.subjects.views.clusters import keep_rows
+from auditor.subjects.view_functions import keep_rows
 from auditor.subjects.ways import (
     has_its_data,
     is_made_of_data,

@@ -35,8 +35,7 @@ from auditor.subjects.estimators import Fit, check_params, default_view, is_esti
 from auditor.subjects.finishing import Composed, Finishing, check_steps, find_finishing
 from auditor.subjects.objects import has_object, object_text, read_object
 from auditor.subjects.programs import Program, program_in, read_program, with_names
-from auditor.subjects.roles import as_learner, check_signature
-from auditor.subjects.signature import PRIVATE, checked_function
+from auditor.subjects.signature import PRIVATE, as_learner, check_signature, checked_function
 from auditor.subjects.ways import is_made_of_data
 from auditor.values import describe, fingerprint, same
 
@@ -68,7 +67,7 @@ class Declaration(msgspec.Struct, frozen=True):
     asks: Mapping[str, Declared] = {}  # the options of `check` for a claim about something else than rho
     as_: str | None = None  # what the rows of a file become: pandas, polars, columns or numpy
     resample: Declared = None  # how samples are drawn from a data set
-    words: Declared = None  # what a report calls its answers: see `wording`
+    words: Declared = None  # what a report calls its answers: see `Wording`
     listed: bool = True  # whether `list` shows it, and a registered package offers it by name
 
 
@@ -123,7 +122,7 @@ def subject(
     `as_` says what a csv or parquet file is read as, "pandas", "polars", "columns" (a dict of arrays) or "numpy", and
     `resample`, a text or a function of parameters, how samples are drawn from a data set: "groups(patient)".
     `words` are what a report calls the answers: {"rows": "items", "differ": "crown different winners", "answer":
-    "winner", "sister": "r_winner"}, or a function of parameters that returns them (`auditor.subjects.wording`).
+    "winner", "sister": "r_winner"}, or a function of parameters that returns them (`auditor.subjects.subject`).
     `listed=False` keeps the subject of a registered package out of `list`.
     """
     given = {name: value for name, value in locals().items() if value is not None}
@@ -469,3 +468,38 @@ def code_hash(fn: Callable[..., Any]) -> str | None:
     except (TypeError, OSError):
         return None
     return blake2b(body, digest_size=16).hexdigest()
+
+
+class Wording(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a report calls a subject's answers: the words that its author declares, as data.
+
+        words={"rows": "items", "differ": "crown different winners", "answer": "winner", "sister": "r_winner"}
+
+    A report then says "Two redraws of these 500 items crown different winners in about 1 of 7 cases", and where the
+    audit fails it looks for what would hold: the sister, and more rows.
+    """
+
+    differ: str  # what two samples do whose answers differ: "crown different winners"
+    rows: str = "rows"  # what a sample is made of
+    answer: str = "answer"  # what an answer is: "winner"
+    element: str = "{}"  # a part of an answer, by its name: "the rank of {}"
+    chosen: str = "is chosen"  # what a name is that an answer has: "is among the best"
+    values: dict[str, str] = {}  # what an answer means, by its text: {"True": "ash beats birch"}
+    sister: str = ""  # the reproducible subject that answers the same question
+    price: str = ""  # what the sister costs, as a sentence
+    counts_rows: bool = True  # whether more rows would help, and a failed audit looks for how many
+
+
+@in_host
+def wording_of(subject: Subject) -> Wording | None:
+    """Return the declared words at a subject's parameters; None where there are none."""
+    found: Any = subject.declares("words")
+    if found is None:
+        return None
+    try:
+        return msgspec.convert(dict(found) if isinstance(found, Mapping) else found, Wording)
+    except msgspec.ValidationError as error:
+        known = ", ".join(Wording.__struct_fields__)
+        raise UsageError(
+            f"{subject.name} declares words={found!r}, which must map names to texts ({in_words(error)}): {known}"
+        ) from error

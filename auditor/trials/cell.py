@@ -29,8 +29,8 @@ from auditor.sources.tables import FRAMES, installed_frame
 from auditor.sources.written import names_in
 from auditor.subjects.estimators import Fit, names_columns, needs_labels
 from auditor.subjects.programs import program_in
-from auditor.subjects.roles import check_labels_given
 from auditor.subjects.scoring import Scorer, make_scorer
+from auditor.subjects.signature import check_labels_given
 from auditor.subjects.subject import Subject, check_sample_kind
 from auditor.subjects.views import View, make_view
 from auditor.trials.trial import Bench, Oracle, PairKeys, Unit

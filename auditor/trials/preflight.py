@@ -25,7 +25,7 @@ from auditor.sources.frames import column_at, library_of, rows_in, take
 from auditor.sources.sample import Sample, copied
 from auditor.subjects.estimators import Fit, cure_for, takes_seed, unlisted
 from auditor.subjects.programs import Program, program_in
-from auditor.subjects.roles import Called, check_labels_given, has_labels, takes_r
+from auditor.subjects.signature import Called, check_labels_given, has_labels, takes_r
 from auditor.subjects.views import fitted_attributes
 from auditor.subjects.ways import words_of
 from auditor.trials.fresh_rows import same_samples

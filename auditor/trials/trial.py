@@ -21,14 +21,12 @@ from auditor.sources.datasets import Dataset
 from auditor.sources.sample import CountSample, Own, copied
 from auditor.sources.shifts import Shifted
 from auditor.sources.source import Source
-from auditor.subjects.churn import has_rows, mean_distance, points_of, share_of_labels
-from auditor.subjects.predictions import PREDICTED, pack
+from auditor.subjects.churn import PREDICTED, has_rows, mean_distance, pack, points_of, share_of_labels
 from auditor.subjects.programs import ProgramFailed
 from auditor.subjects.scoring import FRESH, Scorer
 from auditor.subjects.subject import Subject
+from auditor.subjects.view_functions import matched, on_shared_rows
 from auditor.subjects.views import OUTPUT, View
-from auditor.subjects.views.clusters import on_shared_rows
-from auditor.subjects.views.partition import matched
 from auditor.values import Difference, Tolerance, by_number, compare, describe, first_difference, settle
 
 

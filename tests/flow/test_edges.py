@@ -26,8 +26,8 @@ from auditor.flow.plan import Plan, least_budget, least_pairs, make_plan
 from auditor.flow.question import make_request
 from auditor.flow.verdict import Tally, Verdict
 from auditor.lookup import CHECK
-from auditor.questions import reasons
-from auditor.questions.reasons import Judged
+from auditor.questions import judgement
+from auditor.questions.judgement import Judged
 from auditor.sources.source import load_source
 from auditor.statistics.gate import Gate, pass_boundary
 from auditor.statistics.interval import BOUNDS, MeanEvidence
@@ -353,7 +353,7 @@ def test_a_verdict_to_the_word(
     fields: dict[str, Any], counts: tuple[int, ...], outcome: str, decided_by: str, reason: str
 ) -> None:
     asked, tally, mean = made(**fields), Tally(*counts), MeanEvidence()
-    found = reasons.decide(asked, asked.gate, tally, mean, judged=Judged())
+    found = judgement.decide(asked, asked.gate, tally, mean, judged=Judged())
     assert (found.outcome, found.decided_by, found.reason) == (outcome, decided_by, reason)
     assert found.error_spent == 0.05
     assert verdict.outcome(asked, asked.gate, tally, mean) == outcome
@@ -366,7 +366,7 @@ def of_means(values: list[float], **fields: Any) -> Verdict:
     for value in values:
         mean.add(value)
         tally = tally.plus(differs=value > 0, accurate=None)
-    return reasons.decide(asked, asked.gate, tally, mean, judged=Judged())
+    return judgement.decide(asked, asked.gate, tally, mean, judged=Judged())
 
 
 def test_a_verdict_on_means_to_the_word() -> None:
@@ -417,7 +417,7 @@ def test_more_than_is_allowed_is_said_where_no_limit_shows_it() -> None:
     asked = made(delta=0.3)
     counts = next(k for k in range(40) if asked.gate.is_inaccurate(40, k))
     assert BOUNDS["anytime"][0](40, counts, asked.gate.alpha_fail) <= 0.3
-    found = reasons.inaccurate(asked, asked.gate, Tally(40, 0, 40, counts), Judged(follows="; so"))
+    found = judgement.inaccurate(asked, asked.gate, Tally(40, 0, 40, counts), Judged(follows="; so"))
     said = f"{counts} of 40 runs are inaccurate: more than 0.3, which the subject allows (95 % confidence); so"
     assert (found.reason, found.error_spent) == (said, 0.05)
 

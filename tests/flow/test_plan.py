@@ -13,8 +13,8 @@ from support.requests import cell_of
 from auditor.errors import BadValue
 from auditor.flow.plan import Plan, error_probability, make_plan
 from auditor.flow.verdict import Bound, Tally, Verdict, is_accuracy_certified, is_decided
-from auditor.questions.reasons import Judged
-from auditor.questions.reasons import decide as decide_by
+from auditor.questions.judgement import Judged
+from auditor.questions.judgement import decide as decide_by
 from auditor.statistics.cost import prospect
 from auditor.statistics.digits import at_least, at_most, percent
 from auditor.statistics.gate import Gate

@@ -23,7 +23,7 @@ from auditor.errors import BadValue, UsageError
 from auditor.flow.question import Work, drive
 from auditor.flow.record import read_record, to_json
 from auditor.flow.verdict import Bound, Tally
-from auditor.questions.cells import EveryCell, UnsharedAndShared
+from auditor.questions.cell_inquiries import EveryCell, UnsharedAndShared
 from auditor.questions.pairs import PairsInquiry
 from auditor.report.formats.markdown import markdown
 from auditor.report.terminal import as_text

@@ -19,7 +19,7 @@ from support.requests import audit
 from auditor.errors import BadValue, UsageError
 from auditor.flow.plan import make_plan
 from auditor.flow.verdict import Tally, is_decided
-from auditor.questions.reasons import Judged, decide
+from auditor.questions.judgement import Judged, decide
 from auditor.randomness import from_key, root_key
 from auditor.statistics.interval import (
     ATOM,

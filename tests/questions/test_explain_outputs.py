@@ -17,9 +17,9 @@ from support.requests import bench_of
 
 from auditor.questions.explain import units
 from auditor.questions.explain.experiments import widths_of
-from auditor.questions.explain.outputs import gaps, has_labels, has_order, read, renamed, unordered
 from auditor.questions.explain.samples import in_order, mixed, shuffled, taken, with_noise
 from auditor.randomness import from_key, root_key
+from auditor.trials.likeness import gaps, has_labels, has_order, read, renamed, unordered
 from auditor.values import settle
 
 

@@ -32,7 +32,7 @@ from auditor.questions.repair.inquiry import RepairInquiry
 from auditor.questions.repair.paste import code_of
 from auditor.questions.repair.settings import FAMILIES, Choosing, Rounding, Setting, _has_names, read_setting
 from auditor.questions.repair.units import FrontierUnit, SettingTried, kind_of, look
-from auditor.repair.mechanisms.widths import two_digits
+from auditor.repair.mechanisms.grid import two_digits
 from auditor.repair.rounding import Rounded
 from auditor.report.pictures.svg import picture
 from auditor.report.terminal import MORE, as_text

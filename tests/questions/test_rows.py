@@ -23,8 +23,7 @@ from auditor.flow.record import as_record, to_json
 from auditor.questions.rows import PointCount, grouped, mean_and_error
 from auditor.report.page.records import page_of
 from auditor.report.terminal import as_text
-from auditor.subjects.churn import distances
-from auditor.subjects.predictions import pack, unpack
+from auditor.subjects.churn import distances, pack, unpack
 from auditor.trials.cell import Cell, make_bench
 from auditor.trials.trial import Trial
 from auditor.values import make_tolerance

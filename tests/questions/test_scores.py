@@ -18,8 +18,8 @@ import auditor
 from auditor.errors import AuditorError, BadValue, UsageError
 from auditor.flow.record import as_record, to_json
 from auditor.flow.verdict import Tally
+from auditor.questions.judgement import ScoreCount
 from auditor.questions.pairs import PairsInquiry
-from auditor.questions.scores import ScoreCount
 from auditor.report.formats.markdown import markdown
 from auditor.report.page.records import page_of, page_of_several
 from auditor.report.terminal import as_text

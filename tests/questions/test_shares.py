@@ -20,7 +20,7 @@ import auditor
 from algorithms.known_answers import own_coin
 from auditor.flow.plan import Plan
 from auditor.flow.verdict import Tally
-from auditor.questions.cells import EveryCell, UnsharedAndShared
+from auditor.questions.cell_inquiries import EveryCell, UnsharedAndShared
 from auditor.questions.list_size.inquiry import Runs
 from auditor.questions.list_size.misses import Misses
 from auditor.questions.loss import FRESH, UNLUCKY, Loss

@@ -31,7 +31,7 @@ from auditor.statistics.interval import MeanEvidence, log_e_fail, log_e_pass, se
 from auditor.statistics.worst_case import share_of, share_of_try
 from auditor.trials.causes import elsewhere
 from auditor.trials.causes.elsewhere import Elsewhere, Turn
-from auditor.trials.opinions import Opinion
+from auditor.trials.second_process import Opinion
 from auditor.trials.trial import Bench, Trial
 from auditor.values import Difference
 

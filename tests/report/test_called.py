@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from auditor.report.called import program_of
+from auditor.flow.parts import program_of
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import auditor
 from auditor.flow import remedies
 from auditor.flow.question import make_request
 from auditor.flow.record import Drawn, Record, as_record, to_json
-from auditor.report.spoken import cases, headline, samples
+from auditor.report.subject_words import cases, headline, samples
 from auditor.report.terminal import as_text
 
 SCORES = str(Path(__file__).parents[2] / "examples" / "data" / "scores.csv")

@@ -8,8 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from support.records import failed, passed
 
-from auditor.flow.parts import Bar
-from auditor.report.pictures.axes import top_of
+from auditor.flow.parts import Bar, top_of
 from auditor.report.pictures.svg import ruler, sparkline, strip
 from auditor.report.words import wobble_table
 

@@ -18,8 +18,8 @@ import auditor
 from auditor.flow.plan import make_plan
 from auditor.flow.record import Accuracy, Bound, CellRow, Record, RhoInterval
 from auditor.flow.verdict import Tally
+from auditor.questions.judgement import Judged, against_target, decide
 from auditor.questions.pairs import Churn, RhoAnswer
-from auditor.questions.reasons import Judged, against_target, decide
 from auditor.report.formats.ci import junit
 from auditor.report.formats.markdown import markdown
 from auditor.report.terminal import as_text

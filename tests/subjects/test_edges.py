@@ -31,9 +31,8 @@ from auditor.subjects.churn import has_rows, mean_distance, points_of, share_of_
 from auditor.subjects.estimators import Fit
 from auditor.subjects.finishing import Composed, FinishingStep, SettledCore, _is_named, check_steps
 from auditor.subjects.subject import Declaration, code_hash, has_text, load_subject, param_text, parse_param, subject
+from auditor.subjects.view_functions import matched, partition, rounded
 from auditor.subjects.views import OUTPUT, make_view
-from auditor.subjects.views.partition import matched, partition
-from auditor.subjects.views.rounding import rounded
 from auditor.values import Tolerance, advice
 
 

@@ -11,7 +11,7 @@ from support.requests import audit, bench_of, inquiry_of
 
 import auditor
 from auditor.flow.verdict import Tally
-from auditor.questions.reasons import Judged, decide
+from auditor.questions.judgement import Judged, decide
 from auditor.statistics.gate import fail_boundary, pass_boundary
 from auditor.statistics.interval import MeanEvidence
 from auditor.trials.trial import run_pair

@@ -18,8 +18,8 @@ from auditor.errors import NotComparable
 from auditor.request import OverCells
 from auditor.subjects.churn import share_of_labels
 from auditor.subjects.subject import load_subject
+from auditor.subjects.view_functions import matched, partition
 from auditor.subjects.views import make_view
-from auditor.subjects.views.partition import matched, partition
 from auditor.trials.cell import make_cell
 from auditor.values import same
 

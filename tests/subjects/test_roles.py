@@ -16,8 +16,8 @@ from support.requests import bench_of, looked
 import auditor
 from auditor.errors import UsageError
 from auditor.randomness import Randomness, root_key
-from auditor.subjects import roles
-from auditor.subjects.roles import Called, check_labels_given, check_signature, takes_sample_and_r
+from auditor.subjects import signature
+from auditor.subjects.signature import Called, check_labels_given, check_signature, takes_sample_and_r
 from auditor.subjects.subject import load_subject
 from auditor.trials.preflight import look
 from auditor.trials.trial import SubjectRaised
@@ -153,7 +153,7 @@ def test_what_an_answer_to_a_question_gives_is_a_learner() -> None:
 
 
 def test_functions_that_tell_nothing_are_called_as_ever() -> None:
-    assert check_signature(min, "it", {"k": 1}) == ({"k": 1}, roles.Roles())
+    assert check_signature(min, "it", {"k": 1}) == ({"k": 1}, signature.Roles())
     assert not takes_sample_and_r(dict)
     assert not takes_sample_and_r(made("X, y"))
 

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auditor.errors import NotComparable
-from auditor.subjects.views.rounding import rounded
+from auditor.subjects.view_functions import rounded
 from auditor.values import first_difference, same
 
 Point = namedtuple("Point", "x y")

@@ -25,8 +25,8 @@ from auditor.randomness import root_key
 from auditor.sources.datasets import from_arrays
 from auditor.subjects.estimators import Fit, seeds_of, takes_seed
 from auditor.subjects.subject import load_subject
+from auditor.subjects.view_functions import clusters, keep_rows, on_shared_rows
 from auditor.subjects.views import make_view
-from auditor.subjects.views.clusters import clusters, keep_rows, on_shared_rows
 from auditor.subjects.ways import as_taken_by, rows_as_dicts, words_of
 
 X, Y = np.arange(6.0).reshape(3, 2), np.array([0, 1, 0])

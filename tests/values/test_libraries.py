@@ -28,9 +28,9 @@ from hypothesis import strategies as st
 
 from auditor.errors import NotComparable
 from auditor.repair.numbers_of import Widths, put_back, take_apart
+from auditor.subjects.view_functions import rounded
 from auditor.subjects.views import make_view
-from auditor.subjects.views.rounding import rounded
-from auditor.trials.causes.last_digits import apart_by
+from auditor.trials.likeness import apart_by
 from auditor.values import Tolerance, base_value, compare, fingerprint, first_difference, same, settle
 
 try:  # here, as the import itself draws from numpy's global generator

@@ -256,7 +256,7 @@ def check_named(record: Record) -> None:
 def check_learner(subject: Subject) -> None:
     """Refuse what is no A(sample, r), whatever it calls the two, and has no fit; and parameters that get around it."""
     from auditor.subjects.estimators import Fit
-    from auditor.subjects.roles import Called
+    from auditor.subjects.signature import Called
 
     fn, what = subject.fn, "a learner A(sample, r)"
     _refuse_library(fn.estimator if isinstance(fn, Fit) else fn, subject.name, what)

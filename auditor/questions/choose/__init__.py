@@ -10,10 +10,10 @@ from auditor.errors import BadValue, UsageError, check_count, suggestion
 from auditor.flow.plan import GATES, MAX_PAIRS, check_confidence, check_share, error_probability
 from auditor.flow.question import Question
 from auditor.flow.record import CellRow, Record
+from auditor.questions.cell_inquiries import Counted
 from auditor.questions.choose.answer import choose_parts, title_of
 from auditor.questions.choose.candidates import make_candidates
 from auditor.questions.choose.inquiry import ChoosePlan, Choosing
-from auditor.questions.counted import Counted
 from auditor.questions.pairs import check_has_churn
 from auditor.request import RUN, SCALE, SCORE, SURE, Options, Request, option
 from auditor.statistics.choice import least_pairs

@@ -19,7 +19,7 @@ from auditor.errors import UsageError
 from auditor.files import read_bytes
 from auditor.literals import literal_or_text
 from auditor.lookup import short_name
-from auditor.questions.cells import load_asked
+from auditor.questions.cell_inquiries import load_asked
 from auditor.questions.curve.axis import make_axis
 from auditor.questions.varied import check_among, check_not_given, is_whole
 from auditor.randomness import cell_seed

@@ -15,8 +15,8 @@ from auditor.flow.question import Answer, Mismatch, Outlook, Steps, Work, with_e
 from auditor.flow.record import EXAMPLES, CellRow, Finding, Measure
 from auditor.flow.run import failure_finding
 from auditor.flow.verdict import Verdict
+from auditor.questions.cell_inquiries import Counted, CountsCells
 from auditor.questions.choose.answer import ChooseAnswer, Estimated, Rated, verdict_words
-from auditor.questions.counted import Counted, CountsCells
 from auditor.statistics.choice import MEASURE, SCORE, Choice, block_after
 from auditor.subjects.scoring import Scorer
 from auditor.trials.trial import Trial

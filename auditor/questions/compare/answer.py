@@ -8,7 +8,7 @@ import msgspec
 
 from auditor.flow.parts import Chart, Command, Details, Facts, Part, Series, Table, Words
 from auditor.flow.record import Measure, Record, RhoInterval
-from auditor.questions.cells import METHODS
+from auditor.questions.cell_inquiries import METHODS
 from auditor.statistics.digits import at_least, at_most, between, exact, percent
 from auditor.statistics.interval import two_sided
 from auditor.statistics.paired import ShownChange, VersionCounts, difference_limits

@@ -19,7 +19,7 @@ from auditor.flow.question import Answer, Mismatch, Outlook, Steps, Work, with_e
 from auditor.flow.record import EXAMPLES, Finding, Measure
 from auditor.flow.verdict import Verdict
 from auditor.flow.wobbles import pairs_by_element, wobbles
-from auditor.questions.cells import METHODS
+from auditor.questions.cell_inquiries import METHODS, Counted, CountsCells
 from auditor.questions.compare.answer import (
     ChangedOutputs,
     CompareAnswer,
@@ -32,7 +32,6 @@ from auditor.questions.compare.answer import (
     outcome_of,
 )
 from auditor.questions.compare.versions import NEW, OLD, Versions
-from auditor.questions.counted import Counted, CountsCells
 from auditor.statistics.digits import at_least, at_most, exact, sure
 from auditor.statistics.paired import (
     Halves,

@@ -18,7 +18,7 @@ from auditor.flow.one_pair import show_pair
 from auditor.flow.parts import Listing, Part, Words
 from auditor.flow.wobbles import WATCHED
 from auditor.host.server import entrust
-from auditor.questions.cells import load_asked
+from auditor.questions.cell_inquiries import load_asked
 from auditor.questions.compare.worktree import Worktree, check_out
 from auditor.request import Request
 from auditor.subjects.subject import param_text

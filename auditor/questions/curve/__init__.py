@@ -17,8 +17,7 @@ from auditor.flow.question import Answer, Outlook, Question, Steps, Work
 from auditor.flow.record import Finding, Measure, Record, RhoInterval
 from auditor.flow.run import failure_finding
 from auditor.flow.verdict import Verdict
-from auditor.questions.cells import METHODS
-from auditor.questions.counted import Counted, CountsCells, with_own_seed
+from auditor.questions.cell_inquiries import METHODS, Counted, CountsCells, with_own_seed
 from auditor.questions.curve.answer import CurveAnswer, Fitted, WorstValue, answer_of, curve_parts, value_text
 from auditor.questions.curve.axis import Axis, make_axis, make_points
 from auditor.request import SCORE, SURE, Options, Request, option

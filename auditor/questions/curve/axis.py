@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from auditor.errors import UsageError
 from auditor.flow.record import as_json
 from auditor.literals import literal_or_text
-from auditor.questions.cells import load_asked
+from auditor.questions.cell_inquiries import load_asked
 from auditor.questions.varied import check_known, check_not_given, is_whole
 from auditor.request import Request
 from auditor.subjects.subject import Subject, param_text

@@ -12,7 +12,7 @@ from auditor.flow.parts import Bar, Listing, Part, Words
 from auditor.flow.plan import DEFAULT_TARGET, MAX_PAIRS, PAIRS_TIMES_TARGET, Plan, check_confidence, check_target
 from auditor.flow.question import Question
 from auditor.flow.record import Record
-from auditor.questions.cells import load_asked
+from auditor.questions.cell_inquiries import load_asked
 from auditor.questions.explain.answer import answer_of
 from auditor.questions.explain.inquiry import TIMES, ExplainInquiry
 from auditor.questions.explain.units import AsItIs, look

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from auditor.flow.question import Answer
 from auditor.flow.record import Measure, RhoInterval
 from auditor.flow.verdict import Verdict
-from auditor.questions.cells import METHODS
+from auditor.questions.cell_inquiries import METHODS
 from auditor.questions.explain import words
 from auditor.questions.explain.answer import Cause, ExperimentRow, ExplainAnswer, FreshRows, LocalValue
 from auditor.questions.explain.evidence import ExperimentCounts

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from auditor.questions.explain import units
-from auditor.repair.mechanisms.widths import two_digits, width_at
+from auditor.repair.mechanisms.grid import two_digits, width_at
 from auditor.sources.datasets import Dataset
 from auditor.subjects.programs import program_in
 from auditor.trials.causes.elsewhere import run_pair_elsewhere

@@ -24,7 +24,7 @@ from auditor.flow.plan import Plan
 from auditor.flow.question import Answer, Inquiry, Mismatch, Outlook, Steps, Work, with_example
 from auditor.flow.record import EXAMPLES
 from auditor.flow.verdict import Verdict
-from auditor.questions.counted import Counted
+from auditor.questions.cell_inquiries import Counted
 from auditor.questions.explain import conclusion
 from auditor.questions.explain.evidence import GIVEN_UP, LITTLE, ExperimentCounts
 from auditor.questions.explain.experiments import EXPERIMENTS, widths_of

@@ -21,22 +21,12 @@ import numpy as np
 from msgspec.structs import replace
 
 from auditor.lookup import call_user_code
-from auditor.questions.explain.outputs import (
-    OutputNumbers,
-    Reals,
-    gaps,
-    has_labels,
-    has_order,
-    read,
-    renamed,
-    unordered,
-)
 from auditor.questions.explain.samples import has_floats, has_rows, in_order, mixed, shuffled, with_noise
 from auditor.randomness import Key, Name, from_key
-from auditor.repair.mechanisms.widths import GAPS, grouped
+from auditor.repair.mechanisms.grid import GAPS, grouped
 from auditor.sources.datasets import Dataset
 from auditor.sources.frames import kind_of, length, taken
-from auditor.trials.causes import last_digits
+from auditor.trials import likeness
 from auditor.trials.causes.elsewhere import (
     Compared,
     NotElsewhere,
@@ -49,6 +39,16 @@ from auditor.trials.causes.hidden import shows_hidden_state, what_moved
 from auditor.trials.causes.keyed_sites import draws_apart, run_pair_keyed, run_pair_traced
 from auditor.trials.causes.locals_trace import first_local_apart
 from auditor.trials.causes.places import GENERATORS, state_of
+from auditor.trials.likeness import (
+    OutputNumbers,
+    Reals,
+    gaps,
+    has_labels,
+    has_order,
+    read,
+    renamed,
+    unordered,
+)
 from auditor.trials.trial import NONE_FELL, Bench, NoOutput, Trial, apart
 from auditor.values import Difference, same
 
@@ -208,7 +208,7 @@ def other_order(bench: Bench, index: int, fell: Fell) -> Trial:
 
 def is_close(first: Any, second: Any) -> bool:
     """True if two outputs are the same up to last digits."""
-    return not any(type(one) is NoOutput for one in (first, second)) and last_digits.is_close(first, second)
+    return not any(type(one) is NoOutput for one in (first, second)) and likeness.is_close(first, second)
 
 
 def beyond_noise(bench: Bench, index: int, fell: Fell) -> Trial:

@@ -16,7 +16,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from auditor.errors import BadValue, UsageError
-from auditor.questions.cells import load_asked
+from auditor.questions.cell_inquiries import load_asked
 from auditor.questions.hunt.search import Place
 from auditor.questions.varied import check_known, check_not_given, is_whole
 from auditor.request import Request

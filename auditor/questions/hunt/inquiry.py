@@ -24,8 +24,7 @@ from auditor.flow.plan import Plan
 from auditor.flow.question import Answer, Mismatch, Outlook, Steps, Work, with_example
 from auditor.flow.record import EXAMPLES, CellRow, Finding, Measure, RhoInterval
 from auditor.flow.verdict import Bound, Verdict
-from auditor.questions.cells import METHODS
-from auditor.questions.counted import Counted, CountsCells, with_own_seed
+from auditor.questions.cell_inquiries import METHODS, Counted, CountsCells, with_own_seed
 from auditor.questions.hunt.answer import HuntAnswer, WorstSource
 from auditor.questions.hunt.family import Family, Values
 from auditor.questions.hunt.search import Search

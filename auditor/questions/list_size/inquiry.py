@@ -10,11 +10,11 @@ import msgspec
 from auditor.flow.question import Answer, Outlook
 from auditor.flow.record import CellRow, Measure
 from auditor.flow.verdict import Bound, Verdict, decided_bound, is_inaccurate
-from auditor.questions.cells import METHODS
+from auditor.questions.cell_inquiries import METHODS
+from auditor.questions.judgement import accuracy_words, against_target, inaccurate, stated
 from auditor.questions.list_size.answer import SHOWN, Frequent, ListAnswer, most_frequent
 from auditor.questions.list_size.misses import Misses
 from auditor.questions.pairs import PairsInquiry, accuracy_measure
-from auditor.questions.reasons import accuracy_words, against_target, inaccurate, stated
 from auditor.statistics.cost import soonest
 from auditor.statistics.digits import at_least, at_most, between, exact
 from auditor.trials.trial import Bench, NoOutput, Trial, judge, timed_run

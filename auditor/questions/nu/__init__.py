@@ -20,7 +20,7 @@ from auditor.flow.plan import MAX_PAIRS, PAIRS_TIMES_TARGET, Plan, check_share, 
 from auditor.flow.question import Answer, Outlook, with_example
 from auditor.flow.record import EXAMPLES, CellRow, Measure, RhoInterval
 from auditor.flow.verdict import Verdict
-from auditor.questions.cells import ONLY, CellQuestion, OneCell, cell_row
+from auditor.questions.cell_inquiries import ONLY, CellQuestion, OneCell, cell_row
 from auditor.questions.nu.answer import Frequency, NuAnswer, NuAtEta, WorstString, profile_parts
 from auditor.questions.nu.gate import GroupGate, Inaccurate, nu_interval
 from auditor.questions.nu.strings import Group, StringUnit, outside_of, show_string

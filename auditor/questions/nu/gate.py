@@ -21,7 +21,7 @@ import msgspec
 
 from auditor.flow.plan import Plan
 from auditor.flow.verdict import Bound, Verdict
-from auditor.questions.reasons import stated
+from auditor.questions.judgement import stated
 from auditor.statistics.cost import soonest
 from auditor.statistics.digits import at_least, at_most, between, exact
 from auditor.statistics.interval import BOUNDS, log_e_fail, log_e_pass

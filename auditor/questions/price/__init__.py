@@ -29,8 +29,7 @@ from auditor.flow.plan import (
 from auditor.flow.question import Answer, Outlook, Question, Steps, Work
 from auditor.flow.record import CellRow, Finding, Measure, Record
 from auditor.flow.verdict import Verdict
-from auditor.questions.cells import load_asked, with_settings
-from auditor.questions.counted import Counted, CountsCells, with_own_seed
+from auditor.questions.cell_inquiries import Counted, CountsCells, load_asked, with_own_seed, with_settings
 from auditor.questions.price.answer import CLAIMED, PriceAnswer, PricedClaim, not_found, price_parts, size_text
 from auditor.request import RHO, SCORE, SURE, Options, Request, option
 from auditor.sources.datasets import Dataset

@@ -18,7 +18,7 @@ from auditor.flow.parts import Part
 from auditor.flow.plan import GATES, check_confidence, check_target
 from auditor.flow.question import Question
 from auditor.host.boundary import in_host
-from auditor.questions.cells import load_asked
+from auditor.questions.cell_inquiries import load_asked
 from auditor.questions.loss import load_loss
 from auditor.questions.pairs import target_of
 from auditor.questions.repair.answer import DECIDED, repair_parts, title_of

@@ -32,8 +32,7 @@ from auditor.flow.plan import Plan
 from auditor.flow.question import Answer, Inquiry, Outlook, Steps, Work, registered_questions
 from auditor.flow.record import Finding
 from auditor.flow.verdict import Verdict
-from auditor.questions.cells import ONLY
-from auditor.questions.counted import Counted, with_own_seed
+from auditor.questions.cell_inquiries import ONLY, Counted, with_own_seed
 from auditor.questions.loss import Loss
 from auditor.questions.pairs import ChurnQuestion, PairsInquiry, PairsOptions, Rho
 from auditor.questions.repair.answer import HINTS, OUT_OF_STEP, HeldMeasure, RepairAnswer, RepairCost

@@ -22,8 +22,7 @@ from auditor.repair.aligning import aligned
 from auditor.repair.calibrating import conformal, rounded_up
 from auditor.repair.choosing import candidates_of, chosen, last_step, own_top
 from auditor.repair.deciding import thresholded
-from auditor.repair.mechanisms.grid import why_useless
-from auditor.repair.mechanisms.widths import leaves_nothing, two_digits, width_at
+from auditor.repair.mechanisms.grid import leaves_nothing, two_digits, why_useless, width_at
 from auditor.repair.numbers_of import Apart, Widths, take_apart
 from auditor.repair.rounding import rounded
 from auditor.repair.seam import Repaired

@@ -24,7 +24,7 @@ from auditor.flow.record import CellRow, Measure, Record
 from auditor.flow.verdict import Verdict
 from auditor.host.boundary import in_host
 from auditor.lookup import find_object, importable_name
-from auditor.questions.cells import ONLY, OneCell, cell_row, load_asked
+from auditor.questions.cell_inquiries import ONLY, OneCell, cell_row, load_asked
 from auditor.questions.reuse.transcripts import (
     LEAST_TRIALS,
     QUERY,

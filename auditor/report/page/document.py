@@ -21,8 +21,7 @@ import msgspec
 
 from auditor import __version__
 from auditor.escape import shortened, xml_text
-from auditor.flow.parts import Bar, Chart, Part, Table
-from auditor.report.pictures.axes import top_of
+from auditor.flow.parts import Bar, Chart, Part, Table, top_of
 from auditor.report.pictures.svg import draw_axes, draw_sign, legend, ruler, sparkline, strip
 from auditor.statistics.digits import at_least, at_most, exact
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import msgspec
 
 from auditor.escape import shortened
-from auditor.flow.parts import Bar, Chart, Series
+from auditor.flow.parts import Chart, Series
 
 MEASURED = ("band", "points", "step", "crosses")
 _LABEL = 60  # characters of what stands below an axis
@@ -109,9 +109,3 @@ def _heights(chart: Chart) -> Iterator[float]:
             yield y_corner
             yield from (estimate for _, _, estimate, _ in one.points if estimate is not None)
             yield from [high for x, _, _, high in one.points if x <= x_corner and high is not None][-1:]
-
-
-def top_of(bars: Sequence[Bar]) -> float:
-    """Return where the line below bars ends: a little beyond all that was seen or asked about."""
-    ends = (max(1.6 * (bar.target or 0.0), bar.high if bar.high < 1 else bar.low, bar.centre) for bar in bars)
-    return min(1.0, 1.25 * max(ends, default=0.8)) or 1.0

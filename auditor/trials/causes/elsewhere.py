@@ -4,14 +4,20 @@ A process is started for each subject and surroundings, is sent the bench as wor
 cloudpickle), and answers one request after the other. `hash_seed_shows` and `threads_show` look for a sample whose
 output is another in other surroundings. Rare hidden state would make such a difference, too. So where there is one, the
 sample is run again in turns, each run in a new process: once in the other surroundings, and once, as a sham, in those
-of the first run. Elsewhere that do nothing leave the two runs of a turn exchangeable.
+of the first run. Surroundings that do nothing leave the two runs of a turn exchangeable.
+
+Each hash seed takes a process, which loads all of the subject's libraries: how many are tried depends on what its code
+says (`read_code`).
 """
 
 from __future__ import annotations
 
+import ast
 import os
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Collection, Mapping
 from hashlib import blake2b
+from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 
@@ -21,10 +27,11 @@ from auditor.errors import AuditorError, SubjectError, in_words, is_interrupt
 from auditor.host.boundary import HostFailed, pack, read_answer, request_bytes
 from auditor.host.server import Host, here, server, surroundings
 from auditor.randomness import from_key
-from auditor.trials.causes.hash_orders import CodeReading, read_code
-from auditor.trials.opinions import Opinion, load_packed_there, moved_there, pair_there, run_there
-from auditor.trials.second_process import serving, shown
+from auditor.repair.mechanisms.own_frames import function_of
+from auditor.subjects.estimators import Fit
+from auditor.trials.second_process import Opinion, load_packed_there, moved_there, pair_there, run_there, serving, shown
 from auditor.trials.trial import NONE_FELL, Bench, Trial, run_pair
+from auditor.trials.user_code import own_files
 from auditor.values import Difference
 
 T = TypeVar("T")
@@ -245,3 +252,50 @@ def earlier_runs_show(bench: Bench, index: int) -> Compared:
     first = _ask_anew(bench, Elsewhere(), run_there, index, whole=True)
     second = _ask_anew(bench, Elsewhere(), run_there, index, after=True, against=first.output)
     return _differing(first, second)._replace(runs=3)
+
+
+MANY, FEW = 4, 1  # hash seeds that a first one is compared with: the order of two strings is the same for half of all
+_DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_WORDS = frozenset(("set", "frozenset", "hash", "keys", "union", "intersection", "difference", "symmetric_difference"))
+
+
+class CodeReading(NamedTuple):
+    """What a learner's own code says."""
+
+    seeds: int  # under which it is run
+    libraries: frozenset[str]  # that it imports, of those that are loaded in this process
+
+
+def read_code(fn: Any) -> CodeReading:
+    """Return many seeds where the learner's own code makes a set or asks for a hash, or cannot be read."""
+    things = [fn]
+    if isinstance(fn, Fit):  # an estimator counts with its parts: steps of a pipeline, functions that it calls
+        try:
+            parts = [*fn.estimator.get_params().values()]
+        except Exception:  # a class, or no estimator of scikit-learn's
+            parts = []
+        things = [fn.estimator, *(type(part) if hasattr(part, "fit") else part for part in parts)]
+    files, installed = own_files(things)
+    begins = {name for thing in things if isinstance(name := getattr(function_of(thing), "__qualname__", None), str)}
+    known = any(_orders_by_hash(path, begins) for path in files) if files else not isinstance(fn, Fit)
+    return CodeReading(MANY if known else FEW, frozenset(name for name in installed if name in sys.modules))
+
+
+def _orders_by_hash(path: Path, begins: Collection[str]) -> bool:
+    """True if what a file runs makes a set or asks for a hash. Where it defines one of the functions that a run begins
+    with, only those functions and classes count that this one leads to."""
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return True
+    defined = {node.name: node for node in tree.body if isinstance(node, _DEFINED)}
+    begun = [node for name, node in defined.items() if name in begins] or [*defined.values()]
+    waiting: list[ast.AST] = [*begun, *(node for node in tree.body if not isinstance(node, _DEFINED))]
+    while waiting:
+        for node in ast.walk(waiting.pop()):
+            name = getattr(node, "id", None) or getattr(node, "attr", None)
+            if isinstance(node, (ast.Set, ast.SetComp)) or (isinstance(name, str) and name in _WORDS):
+                return True
+            if found := defined.pop(name, None) if isinstance(name, str) else None:
+                waiting.append(found)
+    return False

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from auditor.repair.mechanisms.widths import (
+from auditor.repair.mechanisms.grid import (
     GAPS,
     grouped,
     is_shown_below,

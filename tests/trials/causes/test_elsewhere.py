@@ -17,6 +17,7 @@ from support.requests import bench_of
 
 from auditor.trials.causes import elsewhere
 from auditor.trials.causes.elsewhere import (
+    CodeReading,
     Compared,
     Elsewhere,
     NotElsewhere,
@@ -26,8 +27,7 @@ from auditor.trials.causes.elsewhere import (
     run_pair_elsewhere,
     threads_show,
 )
-from auditor.trials.causes.hash_orders import CodeReading
-from auditor.trials.opinions import run_there
+from auditor.trials.second_process import run_there
 from auditor.trials.trial import Bench, run_pair
 from auditor.values import Difference, fingerprint
 

@@ -10,7 +10,7 @@ import pytest
 
 from auditor.subjects.estimators import Fit
 from auditor.subjects.subject import load_subject
-from auditor.trials.causes.hash_orders import FEW, MANY, read_code
+from auditor.trials.causes.elsewhere import FEW, MANY, read_code
 
 PLAIN = "def fit(sample, r):\n    return float(sample.mean())\n"
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from auditor.trials.causes.last_digits import apart_by
+from auditor.trials.likeness import apart_by
 
 NAN, INF = math.nan, math.inf
 

@@ -37,10 +37,8 @@ from auditor.escape import without_address
 from auditor.host.boundary import in_host
 from auditor.literals import read_literal
 from auditor.lookup import find_object, importable_name
-from auditor.subjects.views import places
-from auditor.subjects.views.clusters import clusters
-from auditor.subjects.views.partition import NOISE, partition
-from auditor.subjects.views.rounding import rounded
+from auditor.subjects import view_functions
+from auditor.subjects.view_functions import NOISE, clusters, partition, rounded
 from auditor.subjects.ways import as_taken_by, rows_as_dicts
 
 _WHOLE, _ANY = object(), object()  # the kinds of arguments: a whole number, any literal
@@ -63,14 +61,14 @@ def _plain(see: Callable[[Any], Any], **about: bool) -> _Named:
 _VIEWS: dict[str, _Named] = {
     "output": _plain(lambda output: output, keeps_rows=True),
     "round": _Named(lambda n: lambda output: rounded(output, n), _WHOLE, "3", keeps_rows=True),
-    "sign": _plain(places.sign, keeps_rows=True, keeps_size=False),
-    "argmax": _plain(places.argmax, keeps_size=False),
-    "top": _Named(lambda n: lambda output: places.top(output, n), _WHOLE, "5", keeps_size=False),
-    "ranking": _plain(places.ranking, keeps_size=False),
-    "support": _plain(places.support, keeps_size=False),
-    "nonzero": _plain(places.nonzero, keeps_size=False),
+    "sign": _plain(view_functions.sign, keeps_rows=True, keeps_size=False),
+    "argmax": _plain(view_functions.argmax, keeps_size=False),
+    "top": _Named(lambda n: lambda output: view_functions.top(output, n), _WHOLE, "5", keeps_size=False),
+    "ranking": _plain(view_functions.ranking, keeps_size=False),
+    "support": _plain(view_functions.support, keeps_size=False),
+    "nonzero": _plain(view_functions.nonzero, keeps_size=False),
     "partition": _Named(lambda noise: lambda labels: partition(labels, noise), _ANY, keeps_rows=True, keeps_size=False),
-    "distinct": _plain(places.distinct),
+    "distinct": _plain(view_functions.distinct),
     "attr": _Named(lambda name: lambda output: _attr(output, name), _ANY, "support_"),
     "fitted": _plain(lambda output: fitted_attributes(output)),
     "predict": _plain(lambda output: predictions(output, None)),

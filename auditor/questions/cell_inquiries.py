@@ -1,8 +1,12 @@
-"""Which cells does a question ask about, and how do the inquiries into several of them become one?
+"""Inquiries into one cell, and into several that become one: which cells does a question ask about?
 
 A question that can be asked of one cell (`CellQuestion`) settles an inquiry for it (`OneCell`). Several sources or
 inputs make several cells: the worst of them must be within the target (`EveryCell`). A subject that keeps some of its
 randomness private is asked about with that unshared and shared (`UnsharedAndShared`).
+
+Questions that search (curve, hunt, price, choose) count cells side by side (`Counted`), each with a band that holds
+whenever one looks. Which cell gets the next pairs may depend on the counts so far, and what one cell shows may open
+another. So no two of them share their randomness: each has a seed of its own, which replays its pairs alone.
 """
 
 from __future__ import annotations
@@ -23,6 +27,8 @@ from auditor.flow.plan import Plan, error_probability
 from auditor.flow.question import Answer, Further, Inquiry, Mismatch, Outlook, Question, Steps, Work
 from auditor.flow.record import EXAMPLES, Accuracy, CellRow, Finding, RhoInterval, Score
 from auditor.flow.verdict import Bound, Tally, Verdict
+from auditor.questions.judgement import ScoreCount
+from auditor.randomness import cell_seed
 from auditor.request import OverCells, Request
 from auditor.sources.source import name_of_source
 from auditor.statistics.digits import at_least, at_most, between, exact, sure
@@ -503,3 +509,71 @@ class UnsharedAndShared(Inquiry):
 
     def outlook(self) -> Outlook:
         return next((leaf for leaf in self.leaves if not leaf.is_over), self.leaves[-1]).outlook()
+
+
+class Counted(msgspec.Struct):
+    """One cell among several, and what its pairs showed."""
+
+    cell: Cell
+    confidence: float  # of its band alone
+    bench: Bench | None = None
+    tally: Tally = msgspec.field(default_factory=Tally)
+    error: AuditorError | None = None
+    first: int | None = None  # its first mismatch
+    scores: ScoreCount = msgspec.field(default_factory=ScoreCount)
+    _band: tuple[int, tuple[float, float]] = (0, (0.0, 1.0))
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Pairs and mismatches."""
+        return self.tally.pairs, self.tally.mismatches
+
+    @property
+    def band(self) -> tuple[float, float]:
+        """Limits of its rho that hold at every number of pairs at once."""
+        if self._band[0] != self.tally.pairs:
+            self._band = (self.tally.pairs, two_sided("anytime", *self.counts, self.confidence))
+        return self._band[1]
+
+    def add(self, trial: Trial) -> None:
+        differs = trial.difference is not None
+        if differs and self.first is None:
+            self.first = trial.index
+        self.scores.add(self.cell.scorer, trial)
+        self.tally = self.tally.plus(differs=differs, accurate=trial.accurate)
+
+    def replay(self, pair: int | None) -> str | None:
+        """Return the command that runs one of its pairs again, if there is one."""
+        return replay_command(self.cell, self.bench.source, pair) if self.bench and pair is not None else None
+
+    def row(self, band: tuple[float, float], confidence: float, verdict: str = "inconclusive") -> CellRow:
+        """Return its row of the record; `confidence` is that of all rows' bands together."""
+        known: dict[str, Any] = {"low": band[0], "high": band[1], "confidence": confidence, "verdict": verdict}
+        known |= {"score": self.scores.mean}
+        if self.error:
+            known |= {"verdict": "error", "error": str(self.error)}
+        return cell_row(self.cell, self.bench, self.tally, **known, replay=self.replay(self.first))
+
+
+class CountsCells(Inquiry):
+    """What inquiries that count several cells have in common: `counted`, in the order of the cells."""
+
+    __slots__ = ()
+    counted: Sequence[Counted]
+
+    @property
+    def cells(self) -> Sequence[Cell]:  # type: ignore[override]  # nobody sets it
+        return [one.cell for one in self.counted]
+
+    @property
+    def totals(self) -> tuple[int, int]:
+        """Pairs and mismatches of all cells together."""
+        return sum(one.tally.pairs for one in self.counted), sum(one.tally.mismatches for one in self.counted)
+
+    def opened(self, cell: int, bench: Bench) -> None:
+        self.counted[cell].bench = bench
+
+
+def with_own_seed(cell: Cell, number: int, seed: int, name: str) -> Cell:
+    """Return the cell under another name, with randomness that no cell of another number has."""
+    return replace(cell, seed=cell_seed(seed, number), name=name)
