@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auditor.flow.question import find_question, make_request
-from auditor.statistics.choice import Choice, block_after
+from auditor.statistics.best_of_several import Choice, block_after
 from auditor.trials.cell import make_bench
 
 ALPHA, TOLERANCE, MOST = 0.05, 0.05, 20_000

@@ -24,7 +24,7 @@ GRID = list(itertools.product((0.05, 0.3, 0.5, 0.8), (0.03, 0.1, 0.25), (40, 400
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("alpha", ALPHAS)
-def test_the_gate_is_calibrated_everywhere(target: float, alpha: float) -> None:
+def test_the_gate_has_calibrated_threshold_everywhere(target: float, alpha: float) -> None:
     """Exact, at a hundred times the default budget."""
     law = prospect(target, target=target, alpha=alpha, budget=int(10_000 / target))
     print(f"target {target} alpha {alpha}: wrong pass {law.passes:.5f}, wrong fail {law.fails:.5f}")

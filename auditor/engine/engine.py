@@ -1,6 +1,6 @@
 """Who runs the trials? One small contract: indices in, trials out in index order, whoever runs them.
 
-    engine.look(bench, wanted)            the preflight's runs, where the pairs' runs will be, with the first pairs
+    engine.preflight(bench, wanted)            the preflight's runs, where the pairs' runs will be, with the first pairs
     engine.trials(bench, wanted, keep)    a trial for each wanted index, in order; `keep` has them as they finish
 
 A trial is a pure function of (bench, index), so the engine decides about time and about what a fault can reach, never
@@ -24,7 +24,7 @@ from auditor.errors import AuditorError, BadValue, TimeIsUp, UsageError, check_c
 from auditor.host.boundary import connection
 from auditor.host.limits import LONGEST, read_duration, read_memory
 from auditor.trials.blocks import Done
-from auditor.trials.preflight import Look, Step, look
+from auditor.trials.preflight import PreflightFound, Step, run_preflight
 from auditor.trials.trial import Bench, Trial
 
 _FINER = 4  # blocks that each hand gets of what is left
@@ -173,7 +173,7 @@ class TimeLimit(msgspec.Struct, frozen=True):
 
 
 NO_LIMIT = TimeLimit()
-Looking = Generator[Step, None, Look]
+PreflightSteps = Generator[Step, None, PreflightFound]
 
 
 class Engine(Protocol):
@@ -184,7 +184,7 @@ class Engine(Protocol):
 
     @property
     def words(self) -> str: ...
-    def look(self, bench: Bench, wanted: frozenset[int]) -> Looking: ...
+    def preflight(self, bench: Bench, wanted: frozenset[int]) -> PreflightSteps: ...
     def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]: ...
     def close(self) -> None: ...
 
@@ -195,8 +195,8 @@ class Serial:
     words = "in process"
     limit = NO_LIMIT  # nobody can end a run of this process
 
-    def look(self, bench: Bench, wanted: frozenset[int]) -> Looking:
-        return look(bench, wanted)
+    def preflight(self, bench: Bench, wanted: frozenset[int]) -> PreflightSteps:
+        return run_preflight(bench, wanted)
 
     def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]:
         for index in wanted:
@@ -347,8 +347,8 @@ class SerialThenWorkers(TimedStart):
     def words(self) -> str:
         return self._engine.words
 
-    def look(self, bench: Bench, wanted: frozenset[int]) -> Looking:
-        return look(bench, wanted)
+    def preflight(self, bench: Bench, wanted: frozenset[int]) -> PreflightSteps:
+        return run_preflight(bench, wanted)
 
     def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]:
         wanted = iter(wanted)

@@ -29,7 +29,7 @@ from auditor.engine.engine import (
     NO_THREADS,
     BlockPace,
     Keep,
-    Looking,
+    PreflightSteps,
     RunOptions,
     TimeLimit,
     cores,
@@ -38,7 +38,7 @@ from auditor.engine.engine import (
 from auditor.engine.workers import PackedBench, Workers, packed_bench, uninterrupted
 from auditor.errors import AuditorError, SubjectError, TimeIsUp, UsageError
 from auditor.trials.blocks import Done
-from auditor.trials.preflight import Look, Step
+from auditor.trials.preflight import PreflightFound, Step
 from auditor.trials.trial import Bench, Trial
 
 BLOCKS_A_SECOND = 50  # of all together: a Dask scheduler does three to six times as many (benchmarks/cluster.py)
@@ -104,7 +104,7 @@ class OnExecutor:
         """Return what goes with a task: the bench itself only where a process has asked for it."""
         return self._bench if whole else replace(self._bench, sent=self._bench.sent._replace(packed=None))
 
-    def look(self, bench: Bench, wanted: frozenset[int]) -> Looking:
+    def preflight(self, bench: Bench, wanted: frozenset[int]) -> PreflightSteps:
         """The whole preflight is one task: the next might go to another process, which knows nothing of it."""
         self._pack(bench)
         sent = self._sent(whole=True)
@@ -247,7 +247,7 @@ def block_there(
 
 def look_there(
     audit: str, how: RunOptions, bench: PackedBench, wanted: frozenset[int], left: tuple[float, float]
-) -> tuple[list[Step], Look | AuditorError | TimeIsUp]:
+) -> tuple[list[Step], PreflightFound | AuditorError | TimeIsUp]:
     """Run the preflight within the time that is `left`. Return its steps, and what it found or what ended it."""
     steps: list[Step] = []
     with _runner(audit, how) as runner:

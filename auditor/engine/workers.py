@@ -27,7 +27,7 @@ from auditor.engine.engine import (
     NO_LIMIT,
     BlockPace,
     Keep,
-    Looking,
+    PreflightSteps,
     RunOptions,
     TimedStart,
     TimeLimit,
@@ -42,8 +42,8 @@ from auditor.host.limits import memory_of
 from auditor.host.messages import DRAWING, IDLE, LOADING, Reading
 from auditor.host.server import Host, HostGone, Place, here, server, wait_for
 from auditor.lookup import file_modules
-from auditor.trials.blocks import Done, Fall, Fell, Sent, look_here, look_on, run_alone, run_block
-from auditor.trials.preflight import PAIRS, Look, Step, together
+from auditor.trials.blocks import Done, Fall, Fell, Sent, begin_preflight, continue_preflight, run_alone, run_block
+from auditor.trials.preflight import PAIRS, PreflightFound, Step, together
 from auditor.trials.trial import Bench, RunFailed, Trial, run_words
 
 _LOOK = 0.05  # seconds between two looks at the clocks of runs
@@ -176,42 +176,42 @@ class Workers:
         self.bench = self._packed[bench.identity][1]
         self._flags = (bench.copies, bench.judges)
 
-    def look(self, bench: Bench, wanted: frozenset[int]) -> Looking:
+    def preflight(self, bench: Bench, wanted: frozenset[int]) -> PreflightSteps:
         self.pack(bench)
         return (yield from self.look_inside(wanted))
 
-    def look_inside(self, wanted: frozenset[int]) -> Looking:
+    def look_inside(self, wanted: frozenset[int]) -> PreflightSteps:
         """The preflight's runs in a worker; each pair in one of its own where a run may fail for what went before."""
         everything = frozenset(range(PAIRS))
-        found = yield from self._look(wanted, frozenset(), fresh=False)
-        if isinstance(found, Look):
+        found = yield from self._preflight_in_worker(wanted, frozenset(), fresh=False)
+        if isinstance(found, PreflightFound):
             return found
         if found.before == 0 and not self._is_bottom(found):
             raise found.failure
-        looks: list[Look | Fall] = []
+        looks: list[PreflightFound | Fall] = []
         for index in sorted(everything):
-            looks.append((yield from self._look(frozenset(), everything - {index})))
+            looks.append((yield from self._preflight_in_worker(frozenset(), everything - {index})))
         for fall in looks:
             if isinstance(fall, Fall) and not self._is_bottom(fall):
                 raise fall.failure
-        return together(look for look in looks if isinstance(look, Look))
+        return together(look for look in looks if isinstance(look, PreflightFound))
 
-    def _look(
+    def _preflight_in_worker(
         self, wanted: frozenset[int], skip: frozenset[int], *, fresh: bool = True
-    ) -> Generator[Step, None, Look | Fall]:
+    ) -> Generator[Step, None, PreflightFound | Fall]:
         """Return what a worker sees, or the run that it fell over."""
         idle = next((worker for worker in self._workers if not worker.tasks and not worker.host.gone()), None)
-        worker = self._hand(self._new_worker() if fresh or idle is None else idle, None, look_here, wanted, skip)
+        worker = self._hand(self._new_worker() if fresh or idle is None else idle, None, begin_preflight, wanted, skip)
         try:
             while isinstance(found := next(iter(self._events()))[2], Step):
                 yield found
-                if not worker.give(None, self.bench, look_on):
+                if not worker.give(None, self.bench, continue_preflight):
                     raise self._failure(Death(worker.host.slot.read(), None))
         except BaseException:
             if worker.tasks:
                 self._dismiss(worker)  # nobody waits for what it does
             raise
-        if isinstance(found, Look):
+        if isinstance(found, PreflightFound):
             return found
         self._dismiss(worker)
         fall: Fall = self._fall_of(found) if isinstance(found, Death) else found.fall
@@ -483,8 +483,8 @@ class Growing(TimedStart):
     def limit(self, limit: TimeLimit) -> None:
         self._workers.limit = limit
 
-    def look(self, bench: Bench, wanted: frozenset[int]) -> Looking:
-        return self._workers.look(bench, wanted)
+    def preflight(self, bench: Bench, wanted: frozenset[int]) -> PreflightSteps:
+        return self._workers.preflight(bench, wanted)
 
     def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]:
         def timed(trials: Sequence[Trial]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from auditor.engine.engine import Engine, Looking, keep_nothing
+from auditor.engine.engine import Engine, PreflightSteps, keep_nothing
 from auditor.errors import SubjectError, TimeIsUp, UsageError
 from auditor.flow.plan import Plan
 from auditor.flow.question import Answer, Inquiry
@@ -24,7 +24,16 @@ from auditor.trials.cell import Cell
 from auditor.trials.fresh_rows import AT_TIMES, DECLARED, UNLIKELY, freshness
 from auditor.trials.identity import params_as_texts
 from auditor.trials.integrated import why_not
-from auditor.trials.preflight import PAIRS, Checked, HiddenState, Look, ShownOutput, Step, check_files, conclude
+from auditor.trials.preflight import (
+    PAIRS,
+    Checked,
+    HiddenState,
+    PreflightFound,
+    ShownOutput,
+    Step,
+    check_files,
+    conclude,
+)
 from auditor.trials.second_process import SecondProcess
 from auditor.trials.trial import Bench, SubjectRaised
 
@@ -118,7 +127,7 @@ class EarlyPairs(msgspec.Struct):
     runs: int = 0  # those of pairs included
     looked: bool = False  # whether all its runs are done, but for those of a second process
 
-    def steps(self, looking: Looking) -> Look:
+    def steps(self, looking: PreflightSteps) -> PreflightFound:
         """Let a preflight go on to its end, and return what it found."""
         with closing(looking):
             while True:
@@ -126,7 +135,7 @@ class EarlyPairs(msgspec.Struct):
                     step = next(looking)
                 except StopIteration as end:
                     self.looked = True
-                    found: Look = end.value
+                    found: PreflightFound = end.value
                     return found
                 self.runs += 1
                 self.shared += step.trial is not None
@@ -145,7 +154,7 @@ class EarlyPairs(msgspec.Struct):
 def _looked_at(cell: Cell, bench: Bench, engine: Engine, other: SecondProcess | None, early: EarlyPairs) -> Checked:
     """Run the preflight; UsageError if the sample is too small for the subject."""
     try:
-        return conclude(bench, early.steps(engine.look(bench, early.wanted)), other)
+        return conclude(bench, early.steps(engine.preflight(bench, early.wanted)), other)
     except HiddenState:
         if other:
             with suppress(TimeIsUp):  # what was found says enough

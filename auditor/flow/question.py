@@ -123,8 +123,9 @@ class Inquiry(Protocol):
         To raise ends the audit with that error. To return goes on: the trials of this piece of work end here."""
         raise error
 
-    def further(self) -> Further | None:
-        """Return what is to be run for advice, once all is decided; None if nothing is."""
+    def pairs_for_advice(self) -> AdvicePairs | None:
+        """Return the pairs that are to be run after the verdict, so that the report can say what to try next; None if
+        there is nothing to advise. They count nowhere."""
         return None
 
     def settings(self) -> dict[str, Any]:
@@ -193,7 +194,7 @@ class Mismatch(msgspec.Struct, frozen=True):
     difference: Difference
 
 
-class Further(msgspec.Struct, frozen=True):
+class AdvicePairs(msgspec.Struct, frozen=True):
     """Pairs of a cell that are run after a fail, for advice alone."""
 
     cell: int

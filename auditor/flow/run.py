@@ -437,7 +437,7 @@ class Run(msgspec.Struct):
         """Run further pairs after a fail that was not expected, so that advice rests on more than a few; none where
         they would take long beside the audit. Nothing but the advice knows of them: a run that fails ends them, and so
         does Ctrl-C, after which the verdict stands."""
-        further = None if self.stopped or expected != "pass" else self.inquiry.further()
+        further = None if self.stopped or expected != "pass" else self.inquiry.pairs_for_advice()
         if further is None:
             return
         spent, cell = self.by_cell[further.cell], self.inquiry.cells[further.cell]

@@ -98,7 +98,7 @@ def decided_bound(plan: Plan, gate: Gate, bound: Bound) -> Bound:
     A calibrated gate decides with less evidence than a bound at every n has: what it shows is the target's side.
     """
     counts = not plan.is_of_means and plan.design != "fixed"
-    if counts and gate.is_calibrated("pass" if bound.side == "upper" else "fail"):
+    if counts and gate.has_calibrated_threshold("pass" if bound.side == "upper" else "fail"):
         return Bound(bound.side, gate.target, bound.confidence)
     return bound
 

@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from auditor.errors import AuditorError, SubjectError, UsageError, check_count
 from auditor.flow.plan import Plan, error_probability
-from auditor.flow.question import Answer, Further, Inquiry, Mismatch, Outlook, Question, Steps, Work
+from auditor.flow.question import AdvicePairs, Answer, Inquiry, Mismatch, Outlook, Question, Steps, Work
 from auditor.flow.record import EXAMPLES, Accuracy, CellRow, Finding, RhoInterval, Score
 from auditor.flow.verdict import Bound, Tally, Verdict
 from auditor.questions.judgement import ScoreCount
@@ -318,11 +318,11 @@ class EveryCell(Inquiry):
     def settings(self) -> dict[str, Any]:
         return self.first.settings()
 
-    def further(self) -> Further | None:
+    def pairs_for_advice(self) -> AdvicePairs | None:
         if "fail" not in self.states:
             return None
         cell = self.states.index("fail")
-        found = self.leaves[cell].further()
+        found = self.leaves[cell].pairs_for_advice()
         return found and replace(found, cell=cell)
 
     def verdict(self) -> Verdict:

@@ -18,7 +18,7 @@ from auditor.errors import UsageError
 from auditor.flow.one_pair import show_pair
 from auditor.flow.parts import Details, Part, Words
 from auditor.flow.plan import DEFAULT_TARGET, Plan, error_probability, make_plan
-from auditor.flow.question import Answer, Further, Outlook, with_example
+from auditor.flow.question import AdvicePairs, Answer, Outlook, with_example
 from auditor.flow.record import EXAMPLES, Accuracy, CellRow, Finding, Measure, Record
 from auditor.flow.record import RhoInterval as Interval
 from auditor.flow.verdict import Tally, Verdict, is_accuracy_certified, is_decided, outcome
@@ -182,8 +182,12 @@ class PairsInquiry(OneCell):
         self.points.add(self.cell, trial)
         self.tally = self.tally.plus(differs=differs, accurate=trial.accurate)
 
-    def further(self) -> Further | None:
-        """Ask for advice after a fail by pairs of a learner as it is; whoever declares words has remedies."""
+    def pairs_for_advice(self) -> AdvicePairs | None:
+        """Return further pairs that are run after a fail, to say what to try next; None where none are worth running.
+
+        A subject that declares words has remedies of its own instead, and a subject that fails by its accuracy or its
+        score has other troubles than pairs that differ.
+        """
         is_plain = self.bench is not None and self.bench.unit is None and not self.plan.integrates
         if not is_plain or not self.tally.mismatches or self.cell.subject.declared.words or self.outcome() != "fail":
             return None
@@ -191,7 +195,7 @@ class PairsInquiry(OneCell):
             return None
         from auditor.trials.advice import look_for_advice
 
-        return Further(ONLY, look_for_advice, 2.0, self.gate.target, self.plan.alpha)
+        return AdvicePairs(ONLY, look_for_advice, 2.0, self.gate.target, self.plan.alpha)
 
     def claim(self) -> str:
         return "the mean churn" if self.is_of_churn else self.plan.gates

@@ -124,8 +124,12 @@ class Gate:
         assert self.delta is not None
         return fail_boundary(self.delta, self.alpha_fail, self.budget)
 
-    def is_calibrated(self, side: Side) -> bool:
-        """True if less evidence decides than a bound for every n needs: the bound is then the target itself."""
+    def has_calibrated_threshold(self, side: Side) -> bool:
+        """True if the threshold of a pass or a fail was calibrated to the budget.
+
+        It then decides with less evidence than a confidence bound that holds at every n needs, so that the bound which
+        goes with such a verdict is the target itself.
+        """
         alpha = self.alpha_pass if side == "pass" else self.alpha_fail
         return thresholds(side, self.target, alpha, self.budget).budget is not None
 

@@ -18,7 +18,7 @@ from auditor.host.child import HostState, limit_this_host, this_host
 from auditor.host.limits import is_of_values, stay_with_one_thread
 from auditor.host.messages import DRAWING, IDLE, LOADING, RUNNING
 from auditor.lookup import found_by_files
-from auditor.trials.preflight import Look, Step, look
+from auditor.trials.preflight import PreflightFound, Step, run_preflight
 from auditor.trials.trial import DRAWN, DRAWS, RUNS, Bench, Trial
 
 T = TypeVar("T")
@@ -65,24 +65,24 @@ class _Benches:
         self._name = ""  # of the subject that is being run
         self._steadied = 0
         self._runs = self.before = 0  # begun, and begun before the one under way
-        self._looking: Generator[Step, None, Look] | None = None  # the preflight that is under way
+        self._preflight: Generator[Step, None, PreflightFound] | None = None  # the preflight that is under way
 
     @property
     def host(self) -> HostState:
         return this_host[0]
 
-    def begin_look(self, looking: Generator[Step, None, Look]) -> None:
-        if self._looking is not None:
-            self._looking.close()  # nobody waits for it any more
-        self._looking = looking
+    def begin_preflight(self, steps: Generator[Step, None, PreflightFound]) -> None:
+        if self._preflight is not None:
+            self._preflight.close()  # nobody waits for it any more
+        self._preflight = steps
 
-    def next_step(self) -> Step | Look:
+    def next_step(self) -> Step | PreflightFound:
         """Let the preflight of this host go on up to its next step, or to its end."""
-        assert self._looking is not None, "a preflight is begun before it goes on"
+        assert self._preflight is not None, "a preflight is begun before it goes on"
         try:
-            return next(self._looking)
+            return next(self._preflight)
         except StopIteration as end:
-            found: Look = end.value
+            found: PreflightFound = end.value
             return found
 
     def get(self, sent: Sent, index: int) -> Bench:
@@ -143,17 +143,17 @@ class _Benches:
 _benches = _Benches()
 
 
-def look_here(sent: Sent, wanted: frozenset[int], skip: frozenset[int]) -> Step | Look | Done:
+def begin_preflight(sent: Sent, wanted: frozenset[int], skip: frozenset[int]) -> Step | PreflightFound | Done:
     """Begin the preflight in this host, and return its first step, or what it found if there is no second."""
 
-    def begin(bench: Bench) -> Step | Look:
-        _benches.begin_look(look(bench, wanted, skip))
+    def begin(bench: Bench) -> Step | PreflightFound:
+        _benches.begin_preflight(run_preflight(bench, wanted, skip))
         return _benches.next_step()
 
     return _tried(sent, 0, begin)
 
 
-def look_on(sent: Sent) -> Step | Look | Done:
+def continue_preflight(sent: Sent) -> Step | PreflightFound | Done:
     """Return the next step of the preflight that is under way in this host, or what it found."""
     return _tried(sent, 0, lambda bench: _benches.next_step())
 

@@ -94,7 +94,7 @@ class Checked(msgspec.Struct, frozen=True):
         return self.changes_sample or self.source_shares
 
 
-class Look(msgspec.Struct, frozen=True):
+class PreflightFound(msgspec.Struct, frozen=True):
     """What the preflight's runs in one process showed, in a form that can be sent to another process."""
 
     runs: int
@@ -125,7 +125,9 @@ class HiddenState(SubjectError):
     """The subject's answer depends on something besides (sample, r)."""
 
 
-def look(bench: Bench, wanted: Container[int] = (), skip: Container[int] = ()) -> Generator[Step, None, Look]:
+def run_preflight(
+    bench: Bench, wanted: Container[int] = (), skip: Container[int] = ()
+) -> Generator[Step, None, PreflightFound]:
     """Run twice what should come out the same; yield before each further run, so that whoever waits can stop.
 
     Of the pairs in `wanted` the second run comes right after the first, so that a slow subject has its first pair
@@ -133,7 +135,7 @@ def look(bench: Bench, wanted: Container[int] = (), skip: Container[int] = ()) -
     """
     state = _global_states()
     bench = replace(bench, copies=True)  # two draws that share memory would always look the same
-    looks: list[Look] = []
+    looks: list[PreflightFound] = []
     before: tuple[Any, Any] | None = None
     outputs: dict[int, Any] = {}
     try:
@@ -155,10 +157,10 @@ def look(bench: Bench, wanted: Container[int] = (), skip: Container[int] = ()) -
     return replace(whole, runs=whole.runs + more + others, random=takes_r and not ignores, replaced=replaced)
 
 
-def together(looks: Iterable[Look]) -> Look:
+def together(looks: Iterable[PreflightFound]) -> PreflightFound:
     """Return what several processes found, each of other pairs, as one."""
     every = list(looks)
-    return Look(
+    return PreflightFound(
         sum(one.runs for one in every),
         any(one.changes_sample for one in every),
         all(one.knows_truth for one in every),
@@ -176,7 +178,7 @@ def together(looks: Iterable[Look]) -> Look:
     )
 
 
-def conclude(bench: Bench, found: Look, other: SecondProcess | None) -> Checked:
+def conclude(bench: Bench, found: PreflightFound, other: SecondProcess | None) -> Checked:
     """Return what the looks of both processes mean; HiddenState where the audit would not measure rho."""
     second = other.compare(found.first, found.cold) if other else "skipped: asked at other points"
     files = other.files(found.cold) if other else None
@@ -207,7 +209,7 @@ def conclude(bench: Bench, found: Look, other: SecondProcess | None) -> Checked:
     )
 
 
-def _warnings(bench: Bench, found: Look, second: str, files: Files | None) -> Iterator[tuple[str, str]]:
+def _warnings(bench: Bench, found: PreflightFound, second: str, files: Files | None) -> Iterator[tuple[str, str]]:
     """Yield (kind, message) for all that a reader should be warned of."""
     for name in found.moved:
         yield "global-state", f"the subject moves the state of {name}; its output did not depend on it"
@@ -237,7 +239,7 @@ def _warnings(bench: Bench, found: Look, second: str, files: Files | None) -> It
         yield "files", f"opened for writing by a run, and read by no later one: {', '.join(files.written)}"
 
 
-def _notes(bench: Bench, found: Look, second: str) -> Iterator[tuple[str, str]]:
+def _notes(bench: Bench, found: PreflightFound, second: str) -> Iterator[tuple[str, str]]:
     """Yield (kind, message) for what is worth knowing, and no reason for a warning."""
     name, fit = bench.subject.name, bench.subject.fn
     if second == SWITCHED_OFF:
@@ -281,7 +283,7 @@ def check_files(bench: Bench, files: Files | None) -> None:
 
 def _run_twice(
     bench: Bench, index: int, *, is_known: bool, whole: bool
-) -> Generator[Step, None, tuple[Any, Any, Look]]:
+) -> Generator[Step, None, tuple[Any, Any, PreflightFound]]:
     """Run twice on the same sample with the same r. Return an output, what counts of it, and what both runs showed.
 
     If the `whole` pair is wanted, its second run comes in between. Accuracy is judged where a pair needs it, or where
@@ -325,7 +327,7 @@ def _run_twice(
     outputs = (ShownOutput(fingerprint(settled), describe(settled, _SHOWN)),) if has_output else ()
     of_first = outputs[0].name if outputs and index == 0 else None
     knows = knows or is_known
-    found = Look(2 + len(moved), changed, knows, tuple(moved), seconds, of_first, source_shares=source_shares)
+    found = PreflightFound(2 + len(moved), changed, knows, tuple(moved), seconds, of_first, source_shares=source_shares)
     return output, settled, replace(found, unseen=differing, outputs=outputs, cold=cold, same_samples=repeats)
 
 
@@ -367,7 +369,7 @@ def _with_cure(bench: Bench, sample: Any, index: int, error: SubjectRaised) -> S
 
 
 def _with_other_samples(
-    bench: Bench, outputs: Mapping[int, Any], looks: Sequence[Look]
+    bench: Bench, outputs: Mapping[int, Any], looks: Sequence[PreflightFound]
 ) -> Generator[Step, None, tuple[int, str]]:
     """Where all pairs gave one output, run on samples that have only the lower or the upper half of the rows. Return
     the number of runs, and whether the output was the same: then the sample plainly does not matter."""

@@ -162,18 +162,21 @@ def limit_workers(count: int) -> None:
         os.sched_getaffinity = lambda pid: set(range(count))
     if count == 1:
         for kind in (ThreadPoolExecutor, ProcessPoolExecutor, Pool):
-            kind.__init__ = _with_one_worker(vars(kind)["__init__"])  # type: ignore[method-assign]
+            kind.__init__ = _init_with_one_worker(vars(kind)["__init__"])  # type: ignore[method-assign]
 
 
-def _with_one_worker(plain: Callable[..., None]) -> Callable[..., None]:
-    """Return a constructor of a pool that takes one worker, whatever it is asked for; that is its first argument."""
+def _init_with_one_worker(plain: Callable[..., None]) -> Callable[..., None]:
+    """Return an __init__ for a class of pools that makes pools of one worker, whatever number they are asked for.
+
+    `plain` is the class' own __init__. The number of workers is its first argument, under one of two names.
+    """
     name = "processes" if "processes" in plain.__code__.co_varnames else "max_workers"
 
-    def begin(self: Any, _: object = None, *given: Any, **named: Any) -> None:
+    def init_with_one_worker(self: Any, _: object = None, *given: Any, **named: Any) -> None:
         named.pop(name, None)
         plain(self, 1, *given, **named)
 
-    return begin
+    return init_with_one_worker
 
 
 _START = 60.0  # seconds that a second process may take to start and to load

@@ -440,7 +440,7 @@ def test_runs_that_fail_do_not_make_room_for_more() -> None:
 def test_a_worker_that_dies_with_nothing_to_do_is_replaced(noticed: bool) -> None:
     bench = bench_of("faults:slow", ROWS, size=5)
     engine = Workers(RunOptions(jobs=1), 1)
-    looked(engine.look(bench, frozenset()))
+    looked(engine.preflight(bench, frozenset()))
     pid = engine._workers[0].host.slot.read().pid
     os.kill(pid, signal.SIGKILL)
     if noticed:

@@ -156,7 +156,7 @@ def test_the_least_budget_is_the_least_that_passes(target: float, alpha: float) 
     assert least_pairs(target, alpha, "anytime", 500) == pass_boundary(target, alpha, 500)[0]
 
 
-def test_beyond_what_is_calibrated_the_least_budget_is_that_of_the_sequence() -> None:
+def test_beyond_what_has_calibrated_threshold_the_least_budget_is_that_of_the_sequence() -> None:
     assert least_budget(1e-5, 0.05) == pass_boundary(1e-5, 0.05)[0]
 
 

@@ -21,7 +21,7 @@ from auditor.flow.run import Silent
 from auditor.host.limits import read_duration, typed_duration
 from auditor.report.terminal import as_text
 from auditor.request import Request
-from auditor.trials.preflight import PAIRS, look
+from auditor.trials.preflight import PAIRS, run_preflight
 from auditor.trials.trial import Trial
 
 EVERY = frozenset(range(PAIRS))
@@ -62,7 +62,7 @@ unjudged = auditor.subject(source=uniform, size=5, accuracy=nobody_knows, delta=
 
 def steps_of(bench: Any, wanted: frozenset[int] = EVERY) -> tuple[list[Trial], Any]:
     """Return the pairs that a preflight runs, and what it finds."""
-    looking, found = look(bench, wanted), []
+    looking, found = run_preflight(bench, wanted), []
     while True:
         try:
             found.append(next(looking).trial)

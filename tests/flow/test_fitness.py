@@ -19,7 +19,7 @@ from auditor.flow.fitness import constancy
 from auditor.flow.ledger import plan_of
 from auditor.flow.question import Answer
 from auditor.flow.record import Record
-from auditor.trials.preflight import Checked, ShownOutput, conclude, look
+from auditor.trials.preflight import Checked, ShownOutput, conclude, run_preflight
 
 
 def knows_and_denies(output: int, *, source: Any, r: Any, params: Any) -> bool:
@@ -206,5 +206,5 @@ def test_it_is_about_pairs_of_one_cell(cells: int, unit: str, warns: bool) -> No
 def test_the_preflight_tells_one_output_from_several() -> None:
     for learner, always in ((three, "3"), (clear, None), (lambda sample, r: float(sample[0]), None)):
         bench = bench_of(learner, "norm", size=200)
-        found = conclude(bench, looked(look(bench)), None).always
+        found = conclude(bench, looked(run_preflight(bench)), None).always
         assert (found.shown if found else None) == always

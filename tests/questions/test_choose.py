@@ -30,7 +30,7 @@ from auditor.questions.choose.answer import answer_of, choose_parts
 from auditor.report.pictures.plot import plot
 from auditor.report.pictures.svg import picture
 from auditor.report.terminal import as_text
-from auditor.statistics.choice import sides
+from auditor.statistics.best_of_several import sides
 from auditor.trials.cell import make_bench
 from auditor.trials.trial import Trial
 

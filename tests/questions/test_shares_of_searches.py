@@ -23,9 +23,9 @@ from auditor.questions.price import make_claims
 from auditor.questions.reuse.transcripts import Transcript, bound_distance
 from auditor.statistics.bracket import MOST_PROBES
 from auditor.statistics.cost import prospect
-from auditor.statistics.exponent import _Counts, _log_mean, fit
 from auditor.statistics.interval import two_sided
 from auditor.statistics.nu import Groups, bad_stays_below, good_reaches, nu_lower, nu_upper
+from auditor.statistics.power_law import _Counts, _log_mean, fit_exponent
 
 MIXED = "algorithms.controls:mixed"
 ALPHA = 0.05
@@ -108,7 +108,9 @@ def test_every_claim_of_a_curve_has_its_share_and_all_have_alpha() -> None:
         assert (row.low, row.high) == expected
     assert (said.worst.low, said.worst.high) == counted[-1].band
     pairs, mismatches = ([getattr(one.tally, name) for one in counted[:2]] for name in ("pairs", "mismatches"))
-    limits = {share: fit([0.1, 0.5], pairs, mismatches, share)[1:] for share in (ALPHA / 8, ALPHA / 4, ALPHA / 2)}
+    limits = {
+        share: fit_exponent([0.1, 0.5], pairs, mismatches, share)[1:] for share in (ALPHA / 8, ALPHA / 4, ALPHA / 2)
+    }
     assert (said.exponent.low, said.exponent.high) == limits[ALPHA / 4]
     assert len(set(limits.values())) == 3
 
@@ -125,7 +127,7 @@ def test_the_prior_of_an_exponent_is_no_more_than_one() -> None:
     n, x, total = 4, [1.0, 1.02], 0.0
     for k in itertools.product(range(n + 1), repeat=2):
         counts = _Counts(x, [n, n], k)
-        best = fit(x, [n, n], k, 0.05)[0]
+        best = fit_exponent(x, [n, n], k, 0.05)[0]
         total += math.exp(_log_mean(counts, best, counts.profile(best))) * math.prod(math.comb(n, one) for one in k)
     print(f"the prior has mass {total:.4f}")
     assert 0.9 < total <= 1
@@ -136,7 +138,7 @@ def test_an_exponents_interval_ends_at_alpha_times_the_mean_likelihood(x: list[f
     """Against the whole prior on a fine grid: Cauchy in the slope, uniform over nine decades in the middle's rho."""
     n, k, fine = [50, 90, 200], [16, 13, 17], 900
     counts = _Counts(x, n, k)
-    best, *ends = fit(x, n, k, ALPHA)
+    best, *ends = fit_exponent(x, n, k, ALPHA)
     u, v = ((np.arange(fine) + 0.5) / fine for _ in range(2))  # the middles of cells of equal mass
     slopes, heights = np.tan(math.pi * (u - 0.5)), math.log(1e-9) * v
     rows = (counts.log_likelihood(heights, np.full(fine, b)) for b in slopes)

@@ -32,7 +32,7 @@ from auditor.sources.frames import (
     take_beside,
 )
 from auditor.sources.source import check_size, load_dataset, load_source
-from auditor.trials.preflight import conclude, look
+from auditor.trials.preflight import conclude, run_preflight
 
 N = 12
 PANDAS = pandas.DataFrame(
@@ -210,18 +210,18 @@ def test_what_a_run_does_to_its_sample_reaches_no_other_run() -> None:
 
 def test_the_preflight_sees_that_a_frame_is_changed() -> None:
     bench = bench_of(spoil, PANDAS, size=6)
-    checked = conclude(bench, looked(look(bench)), None)
+    checked = conclude(bench, looked(run_preflight(bench)), None)
     assert checked.changes_sample
     assert checked.copies
     assert [kind for kind, _ in checked.warnings] == ["changes-sample"]
-    assert not looked(look(bench_of(count, PANDAS, size=6))).changes_sample
+    assert not looked(run_preflight(bench_of(count, PANDAS, size=6))).changes_sample
     frame = PANDAS.assign(cells=[[i] for i in range(N)])[["cells"]]
 
     def append(sample: Any, r: Any) -> int:
         sample["cells"][0].append(1)
         return 0
 
-    assert looked(look(bench_of(append, frame, size=6))).changes_sample
+    assert looked(run_preflight(bench_of(append, frame, size=6))).changes_sample
 
 
 def test_workers_are_given_the_same_frames(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from auditor.statistics.choice import MEASURE, SCORE, Choice, block_after, least_pairs, sides
+from auditor.statistics.best_of_several import MEASURE, SCORE, Choice, block_after, least_pairs, sides
 from auditor.statistics.interval import MeanEvidence
 from auditor.statistics.paired import Halves, log_e_below
 
@@ -179,7 +179,7 @@ def test_all_that_is_said_holds_together(family: str) -> None:
 
 def test_without_its_share_of_the_error_a_side_errs_too_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the test above says of limits that hold one by one."""
-    monkeypatch.setattr("auditor.statistics.choice.sides", lambda count: 1)
+    monkeypatch.setattr("auditor.statistics.best_of_several.sides", lambda count: 1)
     with pytest.raises(AssertionError):
         test_all_that_is_said_holds_together("coins")
 

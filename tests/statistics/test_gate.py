@@ -94,12 +94,12 @@ def test_two_ways_to_fail_and_a_family_of_audits_share_the_error() -> None:
     assert not Gate(0.1, 0.05).is_inaccurate(10, 10), "nobody was asked to be accurate"
 
 
-def test_a_gate_is_calibrated_on_each_side_that_has_a_budget() -> None:
-    assert not Gate(0.1, 0.05).is_calibrated("pass")
-    assert not Gate(0.1, 0.05).is_calibrated("fail")
+def test_a_gate_has_calibrated_threshold_on_each_side_that_has_a_budget() -> None:
+    assert not Gate(0.1, 0.05).has_calibrated_threshold("pass")
+    assert not Gate(0.1, 0.05).has_calibrated_threshold("fail")
     within = Gate(0.1, 0.05, budget=200, delta=0.3)
-    assert within.is_calibrated("pass")
-    assert within.is_calibrated("fail")
+    assert within.has_calibrated_threshold("pass")
+    assert within.has_calibrated_threshold("fail")
     assert (within.alpha_pass, within.alpha_fail) == (0.05, 0.025)
 
 

@@ -20,7 +20,7 @@ from auditor.errors import UsageError
 from auditor.randomness import from_key, root_key
 from auditor.subjects.estimators import Fit, fresh_copy, unlisted
 from auditor.subjects.subject import load_subject
-from auditor.trials.preflight import conclude, look
+from auditor.trials.preflight import conclude, run_preflight
 
 # Fifteen families, with no code of ours for any of them.
 FAMILIES = [
@@ -140,7 +140,7 @@ def test_scikit_learns_own_check_passes_what_takes_its_state_from_the_global_gen
 def test_only_what_the_view_compares_decides() -> None:
     """What else differs between two fits is named."""
     bench = bench_of(FromGlobal, IRIS, size=60, probe=20)
-    found = looked(look(bench))
+    found = looked(run_preflight(bench))
     assert (found.unseen, found.moved) == (("luck_",), ("numpy.random",))
     kind, message = conclude(bench, found, None).warnings[-1]
     assert kind == "unseen"
@@ -160,7 +160,7 @@ def test_the_times_of_a_search_are_no_news_and_hide_nothing() -> None:
     """They are equal with probability below 1e-9."""
     search = LuckySearch(DecisionTreeClassifier(), {"max_depth": [1, 2]}, cv=2)
     bench = bench_of(search, IRIS, size=60, view="attr(best_params_)")
-    checked = conclude(bench, looked(look(bench)), None)
+    checked = conclude(bench, looked(run_preflight(bench)), None)
     places = "cv_results_ and refit_time_"
     assert ("unseen", f"it keeps times, in {places}; the view attr(best_params_) does not look there") in checked.notes
     assert [message for kind, message in checked.warnings if kind == "unseen"] == [

@@ -19,7 +19,7 @@ from auditor.randomness import Randomness, root_key
 from auditor.subjects import signature
 from auditor.subjects.signature import Called, check_labels_given, check_signature, takes_sample_and_r
 from auditor.subjects.subject import load_subject
-from auditor.trials.preflight import look
+from auditor.trials.preflight import run_preflight
 from auditor.trials.trial import SubjectRaised
 
 X, Y = np.arange(6.0).reshape(3, 2), np.array([0, 1, 0])
@@ -261,7 +261,7 @@ def never(data: Any, rng: Any) -> float:
 )
 def test_a_run_that_raises_for_its_r_says_which_type_does_not(fn: Any, source: Any, words: str) -> None:
     with pytest.raises(SubjectRaised) as raised:
-        looked(look(bench_of(fn, source, size=3)))
+        looked(run_preflight(bench_of(fn, source, size=3)))
     assert words in str(raised.value)
     assert ("--randomness" in str(raised.value)) == (fn is wants_state)
     assert "Traceback" in raised.value.details

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 import auditor
 from auditor.case import Case
-from auditor.engine.engine import Looking, RunOptions
+from auditor.engine.engine import PreflightSteps, RunOptions
 from auditor.flow.fitness import EarlyPairs
 from auditor.flow.question import Inquiry, Work, drive, find_question
 from auditor.flow.record import Record
@@ -23,7 +23,7 @@ from auditor.request import Request, make_options
 from auditor.sources.source import as_sources
 from auditor.trials.cell import Cell, make_bench, source_of
 from auditor.trials.identity import case_of
-from auditor.trials.preflight import Look
+from auditor.trials.preflight import PreflightFound
 from auditor.trials.trial import Bench, Trial
 from auditor.values import Difference
 
@@ -82,7 +82,7 @@ def carried_out(
     return carry_out(find_question(question).begin(request), request, how, watch, now=now)
 
 
-def looked(looking: Looking) -> Look:
+def looked(looking: PreflightSteps) -> PreflightFound:
     """Return what a preflight finds that nobody stops."""
     return EarlyPairs(frozenset(), lambda step: None).steps(looking)
 

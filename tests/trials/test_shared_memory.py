@@ -16,7 +16,7 @@ from auditor.cli.command_line import run
 from auditor.questions.nu.strings import run_string
 from auditor.questions.reuse.transcripts import InterviewTrial
 from auditor.subjects.subject import load_subject
-from auditor.trials.preflight import conclude, look
+from auditor.trials.preflight import conclude, run_preflight
 from auditor.trials.second_process import SecondProcess
 from auditor.trials.trial import Bench, run_pair
 from auditor.values import describe, fingerprint, first_difference, same, settle
@@ -157,7 +157,7 @@ def test_a_replay_shows_both_outputs(name: str) -> None:
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_shared_state_is_a_finding(name: str) -> None:
-    assert looked(look(bench_for(name))).shared
+    assert looked(run_preflight(bench_for(name))).shared
 
 
 def test_honest_learners_and_samplers_share_nothing() -> None:
@@ -173,12 +173,12 @@ def test_honest_learners_and_samplers_share_nothing() -> None:
 
     for learner in (lambda sample, r: sample, lambda sample, r: Unsteady()):
         view = {} if learner(0, 0) == 0 else {"view": "predict"}
-        found = looked(look(bench_of(learner, sampler, size=20, **view)))
+        found = looked(run_preflight(bench_of(learner, sampler, size=20, **view)))
         assert (found.shared, found.source_shares) == (False, False)
 
 
 def test_a_sampler_that_hands_out_one_array_is_a_finding_and_each_run_gets_a_copy() -> None:
-    found = looked(look(bench_for("its_sample", "shared:rows_in_one_array")))
+    found = looked(run_preflight(bench_for("its_sample", "shared:rows_in_one_array")))
     checked = conclude(bench_for("its_sample", "shared:rows_in_one_array"), found, None)
     assert (found.shared, found.source_shares, checked.copies, checked.changes_sample) == (False, True, True, False)
     assert [kind for kind, _ in checked.warnings] == ["shared-state"]
@@ -187,7 +187,7 @@ def test_a_sampler_that_hands_out_one_array_is_a_finding_and_each_run_gets_a_cop
 def test_a_check_that_was_skipped_is_a_warning() -> None:
     """Not where it was asked for at other points."""
     bench = bench_of(lambda sample, r: 0, sampler, size=5)
-    found = looked(look(bench))
+    found = looked(run_preflight(bench))
 
     class Skipped(SecondProcess):
         def __init__(self) -> None: ...

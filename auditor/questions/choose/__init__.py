@@ -16,7 +16,7 @@ from auditor.questions.choose.candidates import make_candidates
 from auditor.questions.choose.inquiry import ChoosePlan, Choosing
 from auditor.questions.pairs import check_has_churn
 from auditor.request import RUN, SCALE, SCORE, SURE, Options, Request, option
-from auditor.statistics.choice import least_pairs
+from auditor.statistics.best_of_several import least_pairs
 from auditor.statistics.digits import exact
 from auditor.subjects.scoring import Scorer
 from auditor.trials.cell import Cell

@@ -17,7 +17,7 @@ from auditor.flow.run import failure_finding
 from auditor.flow.verdict import Verdict
 from auditor.questions.cell_inquiries import Counted, CountsCells
 from auditor.questions.choose.answer import ChooseAnswer, Estimated, Rated, verdict_words
-from auditor.statistics.choice import MEASURE, SCORE, Choice, block_after
+from auditor.statistics.best_of_several import MEASURE, SCORE, Choice, block_after
 from auditor.subjects.scoring import Scorer
 from auditor.trials.trial import Trial
 

@@ -21,7 +21,7 @@ from auditor.questions.cell_inquiries import METHODS, Counted, CountsCells, with
 from auditor.questions.curve.answer import CurveAnswer, Fitted, WorstValue, answer_of, curve_parts, value_text
 from auditor.questions.curve.axis import Axis, make_axis, make_points
 from auditor.request import SCORE, SURE, Options, Request, option
-from auditor.statistics import exponent
+from auditor.statistics import power_law
 from auditor.statistics.digits import at_least, at_most
 
 PAIRS_A_POINT = 1000
@@ -209,8 +209,8 @@ class CurveInquiry(CountsCells):
             return None
         x, counted = zip(*measured, strict=True)
         pairs, mismatches = zip(*(one.counts for one in counted), strict=True)
-        limits = exponent.fit(x, pairs, mismatches, error_probability(self.each))
-        return Fitted(*limits, self.each, exponent.is_power_law(x, [one.band for one in counted]))
+        limits = power_law.fit_exponent(x, pairs, mismatches, error_probability(self.each))
+        return Fitted(*limits, self.each, power_law.is_power_law(x, [one.band for one in counted]))
 
     def _contradictions(self) -> list[Finding]:
         """Find where the whole band lies above what was proved. A lower bound is for the worst source alone, and

@@ -36,9 +36,9 @@ from auditor.trials.causes.elsewhere import (
     threads_show,
 )
 from auditor.trials.causes.hidden import shows_hidden_state, what_moved
+from auditor.trials.causes.kept_state import GENERATORS, state_of
 from auditor.trials.causes.keyed_sites import draws_apart, run_pair_keyed, run_pair_traced
 from auditor.trials.causes.locals_trace import first_local_apart
-from auditor.trials.causes.places import GENERATORS, state_of
 from auditor.trials.likeness import (
     OutputNumbers,
     Reals,

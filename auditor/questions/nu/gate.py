@@ -11,6 +11,10 @@ is the most frequent output of k runs. The gates allow for the ways in which the
 so that a share beta of such strings shows in at least beta (1 - c) of all groups, and inaccurate groups that agree
 are at most beta + eta^k + nu b_1 of all. A pass takes both questions, and each has all of alpha; a fail takes one of
 them, and they share it.
+
+The code's names: `plan.target` is nu, the share of strings that may be bad; `plan.eta` is eta, how often a run of a
+good string may give another output than its canonical one; `plan.delta` is beta, the share of strings whose canonical
+output may be inaccurate (None where nobody asks); `plan.runs` is k, the runs of a string.
 """
 
 from __future__ import annotations
@@ -46,7 +50,7 @@ def nu_interval(groups: Groups, eta: float, plan: Plan, design: str) -> tuple[fl
 
 
 class GroupGate:
-    """The gates of one plan: on nu, and on the accuracy of canonical outputs where beta was given."""
+    """When groups of runs decide: on nu, and on the accuracy of canonical outputs where beta was given."""
 
     def __init__(self, plan: Plan) -> None:
         assert plan.eta is not None
@@ -82,6 +86,8 @@ class GroupGate:
         return self.nu_bounds(groups)[0] > self.target if self.fixed else self.nu_gate.is_fail(groups)
 
     def _accuracy_passes(self, n: int, inaccurate: int) -> bool:
+        """True if the most frequent output of so few among n strings is inaccurate that beta, `plan.delta`, is shown
+        to be kept; also where accuracy is not asked for."""
         if self.plan.delta is None:
             return True
         runs, alpha = self.plan.runs, self.nu_gate.alpha_pass
@@ -91,7 +97,8 @@ class GroupGate:
         return bool(log_e_pass(n, inaccurate, least) >= -math.log(alpha))
 
     def is_inaccurate(self, n: int, agreed: int) -> bool:
-        """True if more strings agree on an inaccurate output than beta and nu allow for."""
+        """True if the runs of more strings agree on an inaccurate output than beta (`plan.delta`) and nu (`target`)
+        allow for: beta + eta^k + nu b_1 of them, as the module says; `agreed` is how many of n did."""
         if self.plan.delta is None:
             return False
         runs, alpha = self.plan.runs, self.nu_gate.alpha_fail

@@ -87,6 +87,11 @@ class RepairInquiry(Inquiry):
     finished: bool = False
 
     def __post_init__(self) -> None:
+        """Set up the first audit and the budget of the whole repair.
+
+        It audits the setting that was given by --with, which is then the only step; or else the learner as it is, with
+        half of the error. BadValue if so few pairs were allowed that the last try could not be decided.
+        """
         options = self.request.options
         alpha = 1 - options.confidence
         if self.given is not None:  # from the seed itself: that is what a replay names

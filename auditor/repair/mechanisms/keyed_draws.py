@@ -50,7 +50,7 @@ class Witness(Protocol):
     """Is told of every draw, and of what a run does after which a plain r would show it the same bits twice."""
 
     def add(self, stream: str, frame: FrameType | None, count: int) -> None: ...
-    def refuse(self, what: str) -> None: ...
+    def note_unkeyed(self, what: str) -> None: ...
 
 
 class RefusingWitness:
@@ -59,7 +59,7 @@ class RefusingWitness:
     def add(self, stream: str, frame: FrameType | None, count: int) -> None:
         pass
 
-    def refuse(self, what: str) -> None:
+    def note_unkeyed(self, what: str) -> None:
         raise UsageError(
             f"sites(r): the run {what}, and would not see the same bits again as it does with a plain r; use "
             "r.child(...) there"
@@ -159,13 +159,13 @@ class _Bits(PCG64):
     @property
     def state(self) -> Any:
         if self.witness:
-            self.witness.refuse("reads the state of r")
+            self.witness.note_unkeyed("reads the state of r")
         return cast(Any, PCG64).state.__get__(self)
 
     @state.setter
     def state(self, value: Any) -> None:
         if self.witness:
-            self.witness.refuse("sets the state of r")
+            self.witness.note_unkeyed("sets the state of r")
         cast(Any, PCG64).state.__set__(self, value)
 
 
@@ -205,7 +205,7 @@ class SiteGenerator(Randomness):
         return [site_generator(key, sites.beside(stream, key if sites.is_keyed else None)) for key in keys]
 
     def __reduce__(self) -> tuple[type[Randomness], tuple[Any]]:  # type: ignore[override]
-        self.sites.witness.refuse("copies r")
+        self.sites.witness.note_unkeyed("copies r")
         return Randomness, (_bits_of(self),)
 
 
@@ -218,7 +218,7 @@ class SiteRandomState(RandomState):
         RandomState.seed(self, np.frombuffer(digest, np.uint32))
 
     def __reduce__(self) -> Any:
-        self.sites.witness.refuse("copies r")
+        self.sites.witness.note_unkeyed("copies r")
         return RandomState, (self._bit_generator,)
 
 
@@ -232,7 +232,7 @@ class SiteRandom(random.Random):
 
     def __reduce__(self) -> Any:
         if self.sites:
-            self.sites.witness.refuse("copies r")
+            self.sites.witness.note_unkeyed("copies r")
         return random.Random, (), random.Random.getstate(self)
 
 
@@ -272,7 +272,7 @@ def _refusing(plain: Callable[..., Any], what: str) -> Callable[..., Any]:
 
     def touch_state(self: Any, *given: Any, **named: Any) -> Any:
         if self.sites is not None:
-            self.sites.witness.refuse(what)
+            self.sites.witness.note_unkeyed(what)
         return plain(self, *given, **named)
 
     return touch_state

@@ -1,10 +1,10 @@
 """Is the answer a function of (sample, r)? If it is not, what moved between runs of the same sample and r?
 
 `shows_hidden_state` runs twice what should come out the same. `what_moved` then holds still all that can be held: the
-places where the subject's own code keeps things (`places`), clocks, entropy and files (`outside`). Where two runs agree
-so, each thing that moved is let go alone, as the run of another sample left it too: one that changes the answer is a
-cause, and a cache or a counter that changes nothing is none. `run_pair_put_back` runs the pair as it would be without
-hidden state: both runs find the same state, and generators that should have been r start where r says.
+places where the subject's own code keeps things (`kept_state`), clocks, entropy and files (`outside`). Where two runs
+agree so, each thing that moved is let go alone, as the run of another sample left it too: one that changes the answer
+is a cause, and a cache or a counter that changes nothing is none. `run_pair_put_back` runs the pair as it would be
+without hidden state: both runs find the same state, and generators that should have been r start where r says.
 """
 
 from __future__ import annotations
@@ -19,9 +19,17 @@ from msgspec.structs import replace
 
 from auditor.repair.mechanisms.own_frames import OwnCode
 from auditor.trials.causes.files import UNUSED
+from auditor.trials.causes.kept_state import (
+    SavedState,
+    Snapshot,
+    StatePlace,
+    places_of,
+    reseed,
+    state_token,
+    take_snapshot,
+)
 from auditor.trials.causes.locals_trace import run_heard
 from auditor.trials.causes.outside import CLOCK, ENTROPY, FILE, OTHER, World
-from auditor.trials.causes.places import SavedState, Snapshot, StatePlace, places_of, reseed, take, token
 from auditor.trials.trial import NONE_FELL, Bench, Trial, apart, run_pair
 from auditor.values import Difference
 
@@ -123,7 +131,7 @@ class _Diagnosis:
         self._world = World(OwnCode(bench.subject.fn))
         if not is_first:
             self._run_free(index + 1)  # names that only a run brings into being are there from here on
-        self._snapshot = take(places_of(bench.subject.fn, bench.subject.params, self._world.own))
+        self._snapshot = take_snapshot(places_of(bench.subject.fn, bench.subject.params, self._world.own))
 
     def result(self) -> Hidden:
         try:
@@ -152,7 +160,7 @@ class _Diagnosis:
         for one in moved:  # one object may have several names
             by_object.setdefault(id(one.original) if one.is_in_place else one.place, []).append(one)
         found: list[tuple[Moved, Callable[[], Any]]] = [
-            (Moved(same[0].place.kind, same[0].place.name), partial(self._run_held, but=same))
+            (Moved(same[0].place.kind, same[0].place.name), partial(self._run_held, states=same))
             for same in by_object.values()
         ]
         for kind in (CLOCK, ENTROPY):
@@ -187,9 +195,10 @@ class _Diagnosis:
         """Run with nothing held, and note what the run asks the outside for."""
         return self._run(self._index if index is None else index, 0, CLOCK, ENTROPY)
 
-    def _run_held(self, *real: str, but: Sequence[SavedState] = (), file: str | None = None, which: int = 0) -> Any:
-        """Run with all as it was, except for one thing."""
-        self._put_back(but, file)
+    def _run_held(self, *real: str, states: Sequence[SavedState] = (), file: str | None = None, which: int = 0) -> Any:
+        """Run with state and files as they were at first, except for one thing that is let go: the `real` clock or
+        entropy, these states of the subject's code, or this file."""
+        self._put_back(states, file)
         return self._run(self._index, which, *real)
 
     def _run(self, index: int, which: int, *real: str) -> Any:
@@ -198,16 +207,17 @@ class _Diagnosis:
         self._runs += 1
         return self._bench.settled(output)
 
-    def _put_back(self, but: Sequence[SavedState] = (), file: str | None = None) -> None:
-        self._snapshot.put_back(but)
-        self._world.put_back_files(file)
+    def _put_back(self, states: Sequence[SavedState] = (), file: str | None = None) -> None:
+        """Put back all that runs have changed, except for these states and this file."""
+        self._snapshot.put_back(except_for=states)
+        self._world.put_back_files(except_for=file)
 
 
 class _Watch:
     """Looks at a place before each line of the subject's own code, up to a number of lines."""
 
     def __init__(self, place: StatePlace) -> None:
-        self._place, self._token = place, token(place.read())
+        self._place, self._token = place, state_token(place.read())
         self._left = _LINES
         self._line = self.where = ""
 
@@ -222,7 +232,7 @@ class _Watch:
 
     def look(self) -> None:
         """Note the line before this one as the one that changed the hidden state at this place, if it has changed."""
-        if not self.is_full and token(self._place.read()) != self._token:
+        if not self.is_full and state_token(self._place.read()) != self._token:
             self.where = self._line
 
 
@@ -249,9 +259,11 @@ def run_pair_put_back(bench: Bench, index: int, fell: Mapping[int, str] = NONE_F
         while len(_first_states) >= _BENCHES:
             _first_states.pop(next(iter(_first_states)))
         own = OwnCode(fn)
-        _first_states[bench.identity] = _FirstState(bench, take(places_of(fn, bench.subject.params, own)), World(own))
+        _first_states[bench.identity] = _FirstState(
+            bench, take_snapshot(places_of(fn, bench.subject.params, own)), World(own)
+        )
     first = _first_states[bench.identity]
-    generators = take([one.place for one in first.snapshot.generators()])
+    generators = take_snapshot([one.place for one in first.snapshot.generators()])
 
     def put_back(*given: Any, **named: Any) -> Any:
         first.put_back()

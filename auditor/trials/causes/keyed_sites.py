@@ -47,7 +47,8 @@ class Trace(msgspec.Struct):
         elif len(groups) < _MOST:
             groups.append(Draws(site, count))
 
-    def refuse(self, what: str) -> None:
+    def note_unkeyed(self, what: str) -> None:
+        """Note that the run does something with r, "copies r" say, after which a keyed r means nothing."""
         why = _BITS_TWICE.format(what)
         if why not in self.unkeyed:
             self.unkeyed.append(why)

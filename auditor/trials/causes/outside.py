@@ -166,9 +166,10 @@ class World:
             self._spaces = found if own is None or any(own is one for one in found) else [*found, own]
         return self._spaces
 
-    def put_back_files(self, but: str | None = None) -> None:
+    def put_back_files(self, *, except_for: str | None = None) -> None:
+        """Put back the files that runs have changed, and remove the folders that they made, except for one file."""
         for path, content in self.files.items():
-            if path != but:
+            if path != except_for:
                 with contextlib.suppress(OSError):
                     _restore(Path(path), content)
         for folder in reversed(self.folders):

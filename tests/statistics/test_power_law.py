@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from auditor.statistics.exponent import fit, is_power_law
+from auditor.statistics.power_law import fit_exponent, is_power_law
 
 
 @settings(max_examples=settings().max_examples // 2)  # a fit each
@@ -20,7 +20,7 @@ def test_exact_counts_give_back_their_own_exponent(b: float, middle: float, poin
     rho = np.exp(middle) * (x / math.sqrt(8)) ** b
     pairs = [10**9] * points
     mismatches = [round(1e9 * one) for one in rho]
-    best, low, high = fit(x.tolist(), pairs, mismatches, 0.05)
+    best, low, high = fit_exponent(x.tolist(), pairs, mismatches, 0.05)
     assert best == pytest.approx(b, abs=1e-3)
     assert low <= best <= high
     assert high - low < 0.1
@@ -35,7 +35,7 @@ def test_the_best_fit_is_the_maximum_of_the_likelihood() -> None:
     z = np.minimum(z, -1e-9)
     value = np.where(inside, (k * z + (n - k) * np.log1p(-np.exp(z))).sum(axis=-1), -np.inf)
     on_grid = b.flat[value.argmax()]
-    best, low, high = fit(x.tolist(), n.tolist(), k.tolist(), 0.05)
+    best, low, high = fit_exponent(x.tolist(), n.tolist(), k.tolist(), 0.05)
     assert best == pytest.approx(on_grid, abs=0.01)
     # The interval is a set of profile likelihoods: both ends are equally unlikely.
     profile = value.max(axis=1)
@@ -47,10 +47,10 @@ def test_the_best_fit_is_the_maximum_of_the_likelihood() -> None:
 
 def test_less_error_is_a_wider_interval_and_more_pairs_a_narrower_one() -> None:
     x, n, k = [10, 100, 1000], [100, 200, 400], [30, 20, 13]
-    _, low, high = fit(x, n, k, 0.05)
-    _, lower, higher = fit(x, n, k, 0.001)
+    _, low, high = fit_exponent(x, n, k, 0.05)
+    _, lower, higher = fit_exponent(x, n, k, 0.001)
     assert lower < low < high < higher
-    _, less, more = fit(x, [10 * one for one in n], [10 * one for one in k], 0.05)
+    _, less, more = fit_exponent(x, [10 * one for one in n], [10 * one for one in k], 0.05)
     assert low < less < more < high
 
 
@@ -66,7 +66,7 @@ def test_the_interval_covers_when_pairs_chase_the_counts_and_one_stops_at_will()
             n[arm] += 40
             k[arm] += rng.binomial(40, rho[arm])
             if block % 4 == 3 and np.count_nonzero(k) >= 2:
-                _, low, high = fit(x.tolist(), n.tolist(), k.tolist(), alpha)
+                _, low, high = fit_exponent(x.tolist(), n.tolist(), k.tolist(), alpha)
                 missed = missed or not low <= -0.5 <= high  # at any look
         misses += missed
     most = binom.isf(1e-3, runs, alpha)
@@ -123,15 +123,15 @@ def by_grid(x: list[float], n: list[int], k: list[int], alpha: float) -> tuple[f
 )
 def test_the_interval_is_that_of_the_whole_prior(n: list[int], k: list[int], alpha: float) -> None:
     x = [100.0, 300, 1600]
-    _, low, high = fit(x, n, k, alpha)
+    _, low, high = fit_exponent(x, n, k, alpha)
     assert (low, high) == pytest.approx(by_grid(x, n, k, alpha), abs=0.03)
 
 
 def test_a_fit_far_below_the_prior_is_an_interval_still() -> None:
-    best, low, high = fit([1, 10], [10**15, 10**15], [1000, 100], 0.05)
+    best, low, high = fit_exponent([1, 10], [10**15, 10**15], [1000, 100], 0.05)
     assert best == pytest.approx(-1, abs=1e-4)
     assert low < -1 < high
-    _, inner_low, inner_high = fit([1, 10], [10**9, 10**9], [1000, 100], 0.05)
+    _, inner_low, inner_high = fit_exponent([1, 10], [10**9, 10**9], [1000, 100], 0.05)
     assert low < inner_low < inner_high < high, "nothing of the prior is near: the evidence is less"
 
 

@@ -51,7 +51,7 @@ class StatePlace(msgspec.Struct, frozen=True, eq=False):
     write: Callable[[Any], object] | None = None
 
 
-def token(value: object) -> str:
+def state_token(value: object) -> str:
     """Return a text that is another one where the value is another; it is the same for all that cannot be read."""
     if _is_plain(value):
         return repr(value)
@@ -61,19 +61,19 @@ def token(value: object) -> str:
         found = value.cache_info()
         return f"{found.misses} {found.currsize}"
     if isinstance(value, GENERATORS):
-        return _state_token(state_of(value))
+        return _token_of_generator(state_of(value))
     try:
         return repr(value) if isinstance(value, count) else fingerprint(value)
     except BaseException as error:
         if is_interrupt(error):
             raise
-    return _rough(value)
+    return _token_without_form(value)
 
 
-def _state_token(state: Any) -> str:
+def _token_of_generator(state: Any) -> str:
     """Return the token of a generator's state: numbers, texts and arrays of a few words."""
     if isinstance(state, Mapping):
-        return f"{[(name, _state_token(part)) for name, part in state.items()]}"
+        return f"{[(name, _token_of_generator(part)) for name, part in state.items()]}"
     return state.tobytes().hex() if isinstance(state, np.ndarray) else repr(state)
 
 
@@ -85,15 +85,15 @@ def _is_plain(value: Any) -> bool:
     return kind in _PLAIN or (kind in (list, tuple, set, frozenset) and _PLAIN.issuperset(map(type, value)))
 
 
-def _rough(value: object) -> str:
+def _token_without_form(value: object) -> str:
     """Return the token of what has no canonical form: what it holds, one level down; how much an iterator has left."""
     try:
         if isinstance(value, Mapping):
-            return f"{[(token(key), id(item)) for key, item in value.items()]}"
+            return f"{[(state_token(key), id(item)) for key, item in value.items()]}"
         if isinstance(value, (list, tuple, set, frozenset, collections.deque)):
             return f"{[id(item) for item in value]}"
         if isinstance(value, GeneratorType) and value.gi_frame:
-            return f"{value.gi_frame.f_lasti} {[token(held) for held in value.gi_frame.f_locals.values()]}"
+            return f"{value.gi_frame.f_lasti} {[state_token(held) for held in value.gi_frame.f_locals.values()]}"
         return f"{operator.length_hint(value, -1)}"
     except Exception:
         return _UNREADABLE
@@ -102,7 +102,7 @@ def _rough(value: object) -> str:
 # Finding places.
 
 
-class _Finder:
+class _StateFinder:
     """Follows names from a function through the subject's own code, and lists the places that they lead to."""
 
     def __init__(self, own: OwnCode) -> None:
@@ -114,15 +114,17 @@ class _Finder:
         if len(self.found) < _MOST:
             self.found.append(StatePlace(kind, name, read, write))
 
-    def hold(self, kind: str, name: str, value: Any, read: Callable[[], Any], write: Callable[[Any], object]) -> None:
+    def add_or_follow(
+        self, kind: str, name: str, value: Any, read: Callable[[], Any], write: Callable[[Any], object]
+    ) -> None:
         """Add a name that stands for data; follow one that stands for code to what that holds."""
         if isinstance(value, ModuleType):
             if self._own.is_own_file(getattr(value, "__file__", None) or "<"):
-                self.module(vars(value), value.__name__)
-        elif not self.code(value):
+                self.add_module(vars(value), value.__name__)
+        elif not self.follow_code(value):
             self.add("generator" if isinstance(value, GENERATORS) else kind, name, read, write)
 
-    def namespace(
+    def add_namespace(
         self,
         kind: str,
         names: Mapping[str, Any],
@@ -140,57 +142,62 @@ class _Finder:
         self.add("names", f"the names of {title}", lambda: frozenset(names), put_back)
         for name, value in [*names.items()]:
             if not (name.startswith("__") and name.endswith("__")) and not inspect.isdatadescriptor(value):
-                self.hold(kind, f"{title}.{name}", value, partial(names.get, name), partial(write, name))
+                self.add_or_follow(kind, f"{title}.{name}", value, partial(names.get, name), partial(write, name))
             elif isinstance(value, (FunctionType, property)):
-                self.code(value)
+                self.follow_code(value)
 
-    def module(self, names: dict[str, Any], title: str) -> None:
+    def add_module(self, names: dict[str, Any], title: str) -> None:
         if id(names) not in self._followed:
             self._followed.add(id(names))
             path = file_modules().get(title)  # where it has a name of our making
             title = os.path.basename(path).removesuffix(".py") if path else title
-            self.namespace("module attribute", names, title, names.pop, names.__setitem__)
+            self.add_namespace("module attribute", names, title, names.pop, names.__setitem__)
 
-    def code(self, value: Any) -> bool:
+    def follow_code(self, value: Any) -> bool:
         """Follow functions and classes to what they hold; return False for what is neither."""
         if isinstance(value, (staticmethod, classmethod, _CACHE)) or inspect.ismethod(value):
             if isinstance(value, _CACHE):
                 names = (getattr(value, name, None) for name in ("__qualname__", "__name__"))
                 title = next(filter(None, names), type(value).__qualname__)
                 self.add("cache", f"the cache of {title}", lambda: value, lambda _: value.cache_clear())
-            return self.code(getattr(value, "__func__", None) or getattr(value, "__wrapped__", None))
+            return self.follow_code(getattr(value, "__func__", None) or getattr(value, "__wrapped__", None))
         if isinstance(value, property):
-            return self.code(value.fget) or True
+            return self.follow_code(value.fget) or True
         if not isinstance(value, (FunctionType, type)):
             return inspect.isroutine(value)
         if id(value) not in self._followed:
             self._followed.add(id(value))
-            self.function(value) if isinstance(value, FunctionType) else self.own_class(value)
+            self.follow_function(value) if isinstance(value, FunctionType) else self.follow_class(value)
         return True
 
-    def function(self, fn: FunctionType) -> None:
+    def follow_function(self, fn: FunctionType) -> None:
         if not self._own(fn.__code__):  # a library's decorator, perhaps around the subject's own function
-            self.code(getattr(fn, "__wrapped__", None))
+            self.follow_code(getattr(fn, "__wrapped__", None))
             return
         title, own = fn.__qualname__, fn.__dict__
-        self.module(fn.__globals__, fn.__globals__.get("__name__") or "module")
-        self.namespace("function attribute", own, title, own.pop, own.__setitem__)
-        for name, value in _defaults(fn).items():
-            self.add("default argument", f"{name} of {title}", partial(lambda name: _defaults(fn).get(name), name))
-            self.code(value)
+        self.add_module(fn.__globals__, fn.__globals__.get("__name__") or "module")
+        self.add_namespace("function attribute", own, title, own.pop, own.__setitem__)
+        for name, value in _default_arguments(fn).items():
+            self.add(
+                "default argument", f"{name} of {title}", partial(lambda name: _default_arguments(fn).get(name), name)
+            )
+            self.follow_code(value)
         for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=False):
             read, write = partial(getattr, cell, "cell_contents"), partial(setattr, cell, "cell_contents")
             with contextlib.suppress(ValueError):  # not filled yet
-                self.hold("closure", f"{name} of {title}", read(), read, write)
+                self.add_or_follow("closure", f"{name} of {title}", read(), read, write)
 
-    def own_class(self, kind: type) -> None:
+    def follow_class(self, kind: type) -> None:
         file = getattr(sys.modules.get(kind.__module__), "__file__", None)
         if not file or self._own.is_own_file(file):
             names = vars(kind)
-            self.namespace("class attribute", names, kind.__qualname__, partial(delattr, kind), partial(setattr, kind))
+            self.add_namespace(
+                "class attribute", names, kind.__qualname__, partial(delattr, kind), partial(setattr, kind)
+            )
 
 
-def _defaults(fn: FunctionType) -> dict[str, Any]:
+def _default_arguments(fn: FunctionType) -> dict[str, Any]:
+    """Return the default values of a function's parameters, by name: objects that all of its calls share."""
     named = inspect.getfullargspec(fn).args
     values = fn.__defaults__ or ()
     return {**dict(zip(named[len(named) - len(values) :], values, strict=True)), **(fn.__kwdefaults__ or {})}
@@ -198,7 +205,7 @@ def _defaults(fn: FunctionType) -> dict[str, Any]:
 
 def places_of(fn: Any, params: Mapping[str, Any], own: OwnCode) -> list[StatePlace]:
     """Return all places in which a learner and its own code may keep something; the process' own come first."""
-    finder = _Finder(own)
+    finder = _StateFinder(own)
     instance: Any = getattr(random, "_inst")  # noqa: B009 - the generator behind random.random and the others
 
     def set_environment(value: Mapping[str, str]) -> None:
@@ -221,7 +228,7 @@ def places_of(fn: Any, params: Mapping[str, Any], own: OwnCode) -> list[StatePla
         finder.add("attribute", f"the {type(owner).__qualname__} that is the learner", lambda: owner)
     for one in (fn, function_of(fn), type(owner) if owner is not None else None):
         if one is not None:
-            finder.code(one)
+            finder.follow_code(one)
     return finder.found
 
 
@@ -244,7 +251,7 @@ class SavedState(msgspec.Struct):
 
     @property
     def has_moved(self) -> bool:
-        return token(self.place.read()) != self.token
+        return state_token(self.place.read()) != self.token
 
     def put_back(self) -> None:
         if not self.can_return or not self.has_moved:
@@ -265,30 +272,33 @@ class Snapshot(msgspec.Struct):
     def moved(self) -> list[SavedState]:
         return [one for one in self.states if one.has_moved]
 
-    def put_back(self, but: Collection[SavedState] = ()) -> None:
+    def put_back(self, *, except_for: Collection[SavedState] = ()) -> None:
+        """Put back what was in every place, except for those that are to stay as the last run left them."""
         for one in self.states:
-            if not any(one is other for other in but):
+            if not any(one is other for other in except_for):
                 one.put_back()
 
     def generators(self) -> Iterator[SavedState]:
         return (one for one in self.states if one.place.kind == "generator")
 
 
-def take(places: list[StatePlace]) -> Snapshot:
-    return Snapshot([_keep(place) for place in places])
+def take_snapshot(places: list[StatePlace]) -> Snapshot:
+    """Return what is in these places now, so that it can be put back after a run."""
+    return Snapshot([_save(place) for place in places])
 
 
-def _keep(place: StatePlace) -> SavedState:
+def _save(place: StatePlace) -> SavedState:
+    """Return what is in a place now, with a copy where one can be made."""
     value = place.read()
     if type(value) in (*_PLAIN, _CACHE):
-        return SavedState(place, token(value), value, value, True)
+        return SavedState(place, state_token(value), value, value, True)
     try:
         saved = state_of(value) if isinstance(value, GENERATORS) else _copied(value)
-        return SavedState(place, token(value), value, saved, True)
+        return SavedState(place, state_token(value), value, saved, True)
     except BaseException as error:  # what cannot be copied says so in many ways
         if is_interrupt(error):
             raise
-        return SavedState(place, token(value), value, None, False)
+        return SavedState(place, state_token(value), value, None, False)
 
 
 def _copied(value: Any) -> Any:
@@ -321,6 +331,7 @@ def _refill(original: Any, saved: Any) -> bool:
 
 
 def state_of(generator: Any) -> Any:
+    """Return the state of a random generator of numpy or Python, from which it can go on again."""
     if isinstance(generator, Generator):
         return generator.bit_generator.state
     return generator.get_state(legacy=False) if isinstance(generator, RandomState) else generator.getstate()

@@ -63,7 +63,7 @@ class _Counts:
         return float(self.log_likelihood(np.array(self.best_height(b)), np.array(b)))
 
 
-def fit(
+def fit_exponent(
     x: Sequence[float], pairs: Sequence[int], mismatches: Sequence[int], alpha: float
 ) -> tuple[float, float, float]:
     """Return the exponent that fits best, and its interval at 1 - alpha, which holds at every look."""
