@@ -28,8 +28,7 @@ from msgspec.structs import replace
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import rel_entr
 
-from auditor.flow.plan import DOUBT, make_plan
-from auditor.flow.verdict import Tally, is_decided
+from auditor.flow.verdict import DOUBT, Tally, is_decided, make_plan
 from auditor.statistics.gate import Gate
 from auditor.statistics.interval import ATOM, LOG_WEIGHTS, TILTS, MeanEvidence
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from auditor.flow.plan import DOUBT
+from auditor.flow.verdict import DOUBT
 from auditor.statistics.contradiction import Contradiction
 from auditor.trials.integrated import FINISHES
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, get_origin
 
-from auditor.cli.commands.question import command_words
+from auditor.cli.commands.check import command_words
 from auditor.flow import asking
 from auditor.flow.question import check_table, find_question, registered_questions
 from auditor.lookup import CHECK

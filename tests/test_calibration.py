@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from auditor.flow.plan import PAIRS_TIMES_TARGET, least_budget, make_plan
-from auditor.flow.verdict import Tally, is_decided
+from auditor.flow.verdict import PAIRS_TIMES_TARGET, Tally, is_decided, least_budget, make_plan
 from auditor.questions.judgement import Judged, decide
 from auditor.statistics.cost import coin_divergence, information_bound, prospect
 from auditor.statistics.gate import Gate, pass_boundary

@@ -186,7 +186,7 @@ def test_an_option_changes_its_own_field_and_the_replay_command_carries_it(
     command = replay_command(cell, source_of(cell), 0)
     assert command is not None
     heard: list[Request] = []
-    monkeypatch.setattr("auditor.cli.commands.question._show_again", lambda request, *_: heard.append(request) or 0)
+    monkeypatch.setattr("auditor.cli.commands.check._show_again", lambda request, *_: heard.append(request) or 0)
     assert run(shlex.split(command)[3:]) == 0
     assert settled(heard[0])[1] == now
 

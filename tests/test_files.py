@@ -15,7 +15,7 @@ import pytest
 
 from auditor.cli.baseline import Baseline
 from auditor.cli.command_line import run
-from auditor.cli.commands import question
+from auditor.cli.commands import check
 from auditor.cli.output import deliver
 from auditor.errors import UsageError
 from auditor.files import write_bytes
@@ -56,9 +56,9 @@ def test_no_report_is_left_in_part(
         with full_disk(1):
             return deliver(*given, **named)
 
-    monkeypatch.setattr(question, "deliver", deliver_to_full_disk)
+    monkeypatch.setattr(check, "deliver", deliver_to_full_disk)
     assert run([*words, *files]) == 1  # the verdict stands
-    monkeypatch.setattr(question, "deliver", deliver)
+    monkeypatch.setattr(check, "deliver", deliver)
     assert [*tmp_path.iterdir()] == []
     warned = " ".join(capsys.readouterr().err.split())
     assert all(f"cannot write --{name} report.{name}: File too large" in warned for name in FORMATS)

@@ -35,7 +35,7 @@ import msgspec
 
 from auditor.errors import BadValue
 from auditor.flow.parts import Facts, Words
-from auditor.flow.plan import Plan
+from auditor.flow.verdict import Plan
 from auditor.flow.question import Answer, Inquiry, Outlook, Question, Work
 from auditor.flow.record import Measure
 from auditor.flow.verdict import Verdict

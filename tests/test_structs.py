@@ -13,7 +13,8 @@ import msgspec
 import pytest
 
 from auditor.case import Case
-from auditor.flow import record, wobbles
+from auditor.flow import record
+from auditor.values import elements
 
 ROOMS = (
     *("algorithms", "auditor.cli", "auditor.flow", "auditor.questions"),
@@ -25,7 +26,7 @@ CHANGING = {  # what adds up or is filled in on the way
     "auditor.flow.question:Answer",
     "auditor.flow.run:Run",
     "auditor.flow.run:Spent",
-    "auditor.flow.wobbles:_Tally",
+    "auditor.values.elements:_Tally",
     "auditor.statistics.bracket:Bracket",
     "auditor.values.elements:Elements",
 }
@@ -58,7 +59,7 @@ def test_structs_are_frozen(room: str) -> None:
 
 def test_the_structs_of_a_record_are_made_by_name_and_a_case_knows_no_other_field() -> None:
     named = (Case, record.Record, record.CellRow, record.Earlier, record.LedgerPlace, record.Cost)
-    for kind in (*named, wobbles.Element, wobbles.Wobbles):
+    for kind in (*named, elements.Element, elements.Wobbles):
         assert {one.kind for one in signature(kind).parameters.values()} == {Parameter.KEYWORD_ONLY}, kind
     config = Case.__struct_config__
     assert (config.omit_defaults, config.forbid_unknown_fields) == (True, True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from auditor import __version__
-from auditor.cli.commands.check import check
+from auditor.cli.commands.check import check, make_command
 from auditor.cli.commands.choose import choose
 from auditor.cli.commands.compare import compare
 from auditor.cli.commands.gate import gate
@@ -17,7 +17,6 @@ from auditor.cli.commands.history import history
 from auditor.cli.commands.list_subjects import list_subjects
 from auditor.cli.commands.page import page
 from auditor.cli.commands.plan import plan
-from auditor.cli.commands.question import make_command
 from auditor.cli.commands.replay import replay
 from auditor.cli.commands.theorems import theorems
 from auditor.cli.options import WORDS, refuse_empty

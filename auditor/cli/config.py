@@ -29,9 +29,9 @@ from auditor.cli.baseline import Baseline, held_against
 from auditor.cli.several import time_of
 from auditor.errors import BadValue, UsageError, suggestion
 from auditor.files import read_bytes
-from auditor.flow.plan import check_confidence
 from auditor.flow.question import check_table, find_question, make_request
 from auditor.flow.record import NO_WORSE
+from auditor.flow.verdict import check_confidence
 from auditor.lookup import short_name
 from auditor.questions.no_worse import MARGIN, check_margin
 from auditor.questions.several import share

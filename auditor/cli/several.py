@@ -38,7 +38,7 @@ def settled_together(targets: Sequence[str], given: Mapping[str, Any]) -> Settle
 
 def confidence_of(given: Mapping[str, Any]) -> float:
     """Return the confidence of all verdicts together; BadValue where it is none."""
-    from auditor.flow.plan import check_confidence
+    from auditor.flow.verdict import check_confidence
     from auditor.request import Options, listed
 
     confidence = given.get("confidence", listed(Options)["confidence"].default)

@@ -39,8 +39,7 @@ from auditor.errors import AuditorError, Stopping, SubjectError, TimeIsUp, Usage
 from auditor.host.boundary import pack, packed_far, read_answer, request_bytes, run_in_host
 from auditor.host.leftovers import exit_words
 from auditor.host.limits import memory_of
-from auditor.host.messages import DRAWING, IDLE, LOADING, Reading
-from auditor.host.server import Host, HostGone, Place, here, server, wait_for
+from auditor.host.server import DRAWING, IDLE, LOADING, Host, HostGone, Place, Reading, here, server, wait_for
 from auditor.lookup import file_modules
 from auditor.trials.blocks import Done, Fall, Fell, Sent, begin_preflight, continue_preflight, run_alone, run_block
 from auditor.trials.preflight import PAIRS, PreflightFound, Step, together

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from auditor.engine.engine import Engine, PreflightSteps, keep_nothing
 from auditor.errors import SubjectError, TimeIsUp, UsageError
-from auditor.flow.plan import Plan
 from auditor.flow.question import Answer, Inquiry
 from auditor.flow.record import Finding
+from auditor.flow.verdict import Plan
 from auditor.request import as_flag
 from auditor.sources.datasets import Dataset
 from auditor.sources.distribution import tails_cut

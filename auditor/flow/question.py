@@ -18,15 +18,14 @@ import msgspec
 
 from auditor.errors import AuditorError, BadValue, UsageError, suggestion
 from auditor.flow.parts import Bar, Chart, Details, Part
-from auditor.flow.plan import Plan
 from auditor.flow.record import Accuracy, CellRow, Finding, Measure, ProbeRows, Record, RhoInterval, Score
-from auditor.flow.verdict import Verdict
-from auditor.flow.wobbles import Wobbles
+from auditor.flow.verdict import Plan, Verdict
 from auditor.lookup import CHECK, QUESTIONS, registered
 from auditor.request import Listed, Options, OverCells, Request, as_flag, as_name, check_known, listed, make_options
 from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench, Trial, Unit
 from auditor.values import Difference
+from auditor.values.elements import Wobbles
 
 _MEASURES = CHECK[:2]
 

@@ -22,11 +22,11 @@ from auditor.case import Case
 from auditor.errors import EXIT_CODES, AuditorError, UsageError, in_words
 from auditor.escape import json_text
 from auditor.files import read_bytes
-from auditor.flow.wobbles import SeenText, Wobbles
 from auditor.host.boundary import in_host
 from auditor.subjects.subject import Wording, param_text
 from auditor.trials.advice import Advice
 from auditor.values import Difference as Difference
+from auditor.values.elements import SeenText, Wobbles
 
 SCHEMA = "auditor.record/2"
 _ALSO_IN_CASE = ("size", "view", "probe", "resample", "randomness")  # fields that a record has beside its case

@@ -29,8 +29,7 @@ import msgspec
 from auditor.errors import Stopping
 from auditor.host.leftovers import become_subreaper, clear_after, die_with_parent, end_children, host_folder, kill_group
 from auditor.host.limits import limit_memory
-from auditor.host.messages import LOADING, Slot, receive, send
-from auditor.host.server import FOLDER, NEW_HOST, Place
+from auditor.host.server import FOLDER, LOADING, NEW_HOST, Place, Slot, receive, send
 from auditor.lookup import INSTALLED, found_by_files
 
 _PRELOADED = ("auditor.host.boundary", "auditor.trials.trial", "auditor.flow.fitness", "cloudpickle", "threadpoolctl")

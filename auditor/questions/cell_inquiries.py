@@ -23,10 +23,9 @@ import msgspec
 from msgspec.structs import replace
 
 from auditor.errors import AuditorError, SubjectError, UsageError, check_count
-from auditor.flow.plan import Plan, error_probability
 from auditor.flow.question import AdvicePairs, Answer, Inquiry, Mismatch, Outlook, Question, Steps, Work
 from auditor.flow.record import EXAMPLES, Accuracy, CellRow, Finding, RhoInterval, Score
-from auditor.flow.verdict import Bound, Tally, Verdict
+from auditor.flow.verdict import Bound, Plan, Tally, Verdict, error_probability
 from auditor.questions.judgement import ScoreCount
 from auditor.randomness import cell_seed
 from auditor.request import OverCells, Request

@@ -15,11 +15,9 @@ from msgspec.structs import replace
 
 from auditor.errors import BadValue, check_count, suggestion
 from auditor.flow.parts import Bar, Facts, Part
-from auditor.flow.plan import GATES, MAX_PAIRS, Plan, check_confidence
 from auditor.flow.question import Answer, Question
 from auditor.flow.record import Record
-from auditor.flow.verdict import Verdict
-from auditor.flow.wobbles import WATCHED
+from auditor.flow.verdict import GATES, MAX_PAIRS, Plan, Verdict, check_confidence
 from auditor.questions.cell_inquiries import load_asked
 from auditor.questions.judgement import found_words
 from auditor.questions.pairs import Churn, PairsInquiry, apart_words, check_has_churn
@@ -29,6 +27,7 @@ from auditor.statistics.digits import about, between, exact, sure
 from auditor.statistics.interval import MeanEvidence, two_sided
 from auditor.trials.cell import make_cell
 from auditor.trials.trial import Trial
+from auditor.values.elements import WATCHED
 
 HALF_WIDTH = 0.05  # by default
 

@@ -27,7 +27,6 @@ from auditor.flow.question import Answer
 from auditor.flow.record import Finding, Measure
 from auditor.flow.record import RhoInterval as Interval
 from auditor.flow.verdict import Verdict
-from auditor.flow.wobbles import WATCHED
 from auditor.questions.pairs import PairsInquiry, PairsOptions, make_pairs_plan
 from auditor.statistics.contradiction import Contradiction
 from auditor.statistics.digits import at_most
@@ -37,6 +36,7 @@ from auditor.trials.cell import Cell
 from auditor.trials.integrated import FINISHES, CorePair, Half, count_apart, declared_mismatch, run_integrated, why_not
 from auditor.trials.trial import Bench, NoOutput, Trial
 from auditor.values import describe
+from auditor.values.elements import WATCHED
 
 METHOD = "betting confidence sequence"
 BY_FINISHES = f"{METHOD} on {FINISHES} finishes a pair"

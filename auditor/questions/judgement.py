@@ -17,18 +17,20 @@ import msgspec
 from msgspec.structs import replace
 
 from auditor.errors import BadValue, UsageError
-from auditor.flow.plan import Plan, error_probability, least_pairs
 from auditor.flow.record import Score
 from auditor.flow.verdict import (
     LIKELY,
     Bound,
+    Plan,
     Tally,
     Verdict,
     bounds,
     decided_bound,
     enough_pairs,
+    error_probability,
     is_accuracy_certified,
     is_inaccurate,
+    least_pairs,
     sides,
 )
 from auditor.statistics.cost import information_bound

@@ -19,9 +19,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from auditor.errors import SubjectError, UnknownTruth, UsageError, is_interrupt
-from auditor.flow.plan import check_share
 from auditor.flow.question import Answer, Inquiry
-from auditor.flow.wobbles import WATCHED
+from auditor.flow.verdict import check_share
 from auditor.host.boundary import in_host
 from auditor.lookup import call_user_code, find_object, importable_name
 from auditor.questions.cell_inquiries import CellQuestion
@@ -34,6 +33,7 @@ from auditor.statistics.digits import at_least, exact
 from auditor.subjects.subject import code_hash
 from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench
+from auditor.values.elements import WATCHED
 
 FRESH = 10_000  # fresh rows on which the risk is measured, if it is not known exactly
 UNLUCKY = 0.001  # how often those rows may mislead by more than the measurement allows for

@@ -25,12 +25,12 @@ from auditor.flow.parts import Facts, Part
 from auditor.flow.question import Answer
 from auditor.flow.record import Record
 from auditor.flow.verdict import Bound, Verdict
-from auditor.flow.wobbles import WATCHED
 from auditor.questions.pairs import Churn, PairsInquiry, PairsOptions, make_pairs_plan, rows_asked
 from auditor.statistics.digits import at_least, at_most, between, exact, percent, sure
 from auditor.statistics.gate import Gate
 from auditor.statistics.interval import sequence_lower, sequence_upper
 from auditor.trials.cell import Cell
+from auditor.values.elements import WATCHED
 
 MARGIN = 0.05
 MEASURED = "measured"

@@ -17,12 +17,20 @@ from msgspec.structs import replace
 from auditor.errors import UsageError
 from auditor.flow.one_pair import show_pair
 from auditor.flow.parts import Details, Part, Words
-from auditor.flow.plan import DEFAULT_TARGET, Plan, error_probability, make_plan
 from auditor.flow.question import AdvicePairs, Answer, Outlook, with_example
 from auditor.flow.record import EXAMPLES, Accuracy, CellRow, Finding, Measure, Record
 from auditor.flow.record import RhoInterval as Interval
-from auditor.flow.verdict import Tally, Verdict, is_accuracy_certified, is_decided, outcome
-from auditor.flow.wobbles import WATCHED, wobbles
+from auditor.flow.verdict import (
+    DEFAULT_TARGET,
+    Plan,
+    Tally,
+    Verdict,
+    error_probability,
+    is_accuracy_certified,
+    is_decided,
+    make_plan,
+    outcome,
+)
 from auditor.questions.cell_inquiries import ONLY, CellQuestion, OneCell, cell_row
 from auditor.questions.judgement import Judged, ScoreCount, combined, decide, judged_by_score, with_score
 from auditor.questions.rows import PointCount, check_rows_file
@@ -35,6 +43,7 @@ from auditor.subjects.estimators import Fit
 from auditor.subjects.subject import Subject
 from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench, Trial
+from auditor.values.elements import WATCHED, wobbles
 
 
 class PairsOptions(OverCells, frozen=True, kw_only=True):

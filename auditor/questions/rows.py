@@ -17,11 +17,11 @@ from auditor.errors import UsageError, suggestion
 from auditor.escape import visible
 from auditor.files import check_writable, write_bytes
 from auditor.flow.record import GroupChurn, ProbeRows, RowFlips
-from auditor.flow.wobbles import SeenText
 from auditor.statistics.interval import MeanEvidence
 from auditor.subjects.churn import Reals, distances, unpack
 from auditor.trials.cell import Cell, ProbeTable, probe_table
 from auditor.trials.trial import Trial
+from auditor.values.elements import SeenText
 
 WORST = 50  # rows that a record names
 BINS = 10  # of the histogram, from 0 to 1

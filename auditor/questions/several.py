@@ -12,15 +12,14 @@ from msgspec.structs import replace
 
 from auditor.engine.engine import make_engine
 from auditor.errors import UsageError
-from auditor.flow.plan import error_probability
 from auditor.flow.question import Inquiry, find_question
 from auditor.flow.record import Record
 from auditor.flow.run import Clock, Watcher, carry_out, run_options_of
+from auditor.flow.verdict import error_probability
 from auditor.host.boundary import in_host
 from auditor.lookup import declared_targets, find_module, registered_subjects
 from auditor.request import Request
-from auditor.subjects.candidates import what_it_has
-from auditor.subjects.subject import Subject, load_subject
+from auditor.subjects.subject import Subject, load_subject, what_it_has
 
 
 @in_host

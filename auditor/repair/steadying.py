@@ -20,10 +20,10 @@ from auditor.repair.mechanisms.keyed_draws import (
     run_with_sites,
     why_without_keys,
 )
-from auditor.repair.mechanisms.own_frames import OwnCode
 from auditor.repair.seam import Repaired
 from auditor.sources.sample import RowSample, Sample
 from auditor.subjects.estimators import Learner
+from auditor.subjects.own_code import OwnCode
 from auditor.values import fingerprint
 
 G = TypeVar("G", bound=np.random.Generator | np.random.RandomState | random.Random)

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from auditor.flow.parts import Command, Listing, Part
 from auditor.flow.question import find_question, registered_questions
 from auditor.flow.record import Record
-from auditor.flow.wobbles import Wobbles
 from auditor.questions.repair.answer import CHOOSE, HINTS
 from auditor.repair.mechanisms.grid import why_useless
 from auditor.report import subject_words
 from auditor.request import listed
 from auditor.statistics.digits import at_most, exact
 from auditor.trials.advice import LEAST, Advice
+from auditor.values.elements import Wobbles
 
 
 def advice(record: Record) -> Iterator[Part]:

@@ -11,9 +11,9 @@ from fractions import Fraction
 
 from auditor.flow.parts import Command, Listing, Part
 from auditor.flow.record import Drawn, Record, Remedy
-from auditor.flow.wobbles import Element, SeenText
 from auditor.statistics.digits import at_most, percent
 from auditor.subjects.subject import Wording
+from auditor.values.elements import Element, SeenText
 
 _LONG = 30  # characters of an answer of which one is enough
 _FEW = 30  # pairs from which on a rate is said; after fewer the audit has stopped early, and the counts say more

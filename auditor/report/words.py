@@ -19,12 +19,12 @@ from auditor.escape import shortened
 from auditor.flow.parts import Bar, Chart, Command, Details, Facts, Listing, Part, Series, Table, Words
 from auditor.flow.question import Inquiry, Question, find_question, registered_questions
 from auditor.flow.record import IN_PROCESS, ProbeRows, Record, RowFlips
-from auditor.flow.wobbles import WATCHED, Element, Wobbles
 from auditor.report import subject_words
 from auditor.report.advice import advice
 from auditor.report.subject_words import share
 from auditor.request import Options, Request
 from auditor.statistics.digits import at_least, at_most, between, exact, percent
+from auditor.values.elements import WATCHED, Element, Wobbles
 
 _NAME = 60  # characters of a cell's name in a table
 _ELEMENTS = 3  # differing elements that have a line of their own

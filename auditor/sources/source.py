@@ -21,7 +21,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.random import Generator
@@ -46,7 +46,7 @@ from auditor.sources.frames import kind_of, library_of, memory_of, own, rows_in
 from auditor.sources.items import has_items, is_row, read_items
 from auditor.sources.law import LARGEST, LISTED, Finite, Law, Query, pmf
 from auditor.sources.resampling import parse
-from auditor.sources.shifts import Mixture, Shifted, load_shift
+from auditor.sources.shifts import Mixture, Shifted, load_shift, parts_of
 from auditor.sources.sklearn_data import from_sklearn
 from auditor.values import describe
 
@@ -412,3 +412,20 @@ def _bytes_a_row(source: Source, row: Any, rng: Generator) -> int:
     if kind_of(row) is None:
         return memory_of(row)
     return max(8, memory_of(source.draw(rng, 2)) - memory_of(row))
+
+
+class Names(NamedTuple):
+    """What a source calls the columns of its samples, and their labels where it has any."""
+
+    columns: tuple[str, ...]
+    label: str | None = None
+
+
+def names_in(source: object) -> Names | None:
+    """Return the names that the samples of a data set have; None where the source has no names."""
+    for part in parts_of(source):
+        data = part.base if isinstance(part, Shifted) else part
+        if isinstance(data, Dataset) and data.columns:
+            label = data.target or None
+            return Names(tuple(name for name in data.columns if name != label), label)
+    return None

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from auditor.errors import AuditorError, SubjectError, as_ours, in_words
 from auditor.host.child import HostState, limit_this_host, this_host
 from auditor.host.limits import is_of_values, stay_with_one_thread
-from auditor.host.messages import DRAWING, IDLE, LOADING, RUNNING
+from auditor.host.server import DRAWING, IDLE, LOADING, RUNNING
 from auditor.lookup import found_by_files
 from auditor.trials.preflight import PreflightFound, Step, run_preflight
 from auditor.trials.trial import DRAWN, DRAWS, RUNS, Bench, Trial

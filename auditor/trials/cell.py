@@ -24,9 +24,8 @@ from auditor.request import Options
 from auditor.sources.datasets import Dataset, check_kind, is_shift, takes_kind
 from auditor.sources.frames import as_matrix, column_at, columns_of, library_of
 from auditor.sources.shifts import Shifted
-from auditor.sources.source import Source, check_size, is_dataset, load_dataset, load_source
+from auditor.sources.source import Source, check_size, is_dataset, load_dataset, load_source, names_in
 from auditor.sources.tables import FRAMES, installed_frame
-from auditor.sources.written import names_in
 from auditor.subjects.estimators import Fit, names_columns, needs_labels
 from auditor.subjects.programs import program_in
 from auditor.subjects.scoring import Scorer, make_scorer

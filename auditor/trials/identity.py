@@ -30,10 +30,10 @@ from auditor.sources.datasets import Dataset
 from auditor.sources.shifts import Shifted, parts_of
 from auditor.sources.source import Sampler, Source, load_dataset
 from auditor.subjects.estimators import Fit, fresh_copy, with_randomness
+from auditor.subjects.own_code import code_of, path_words, user_code
 from auditor.subjects.programs import Program
 from auditor.subjects.subject import Subject, code_hash, has_text, param_text
 from auditor.trials.cell import Cell, declared_resampling, declared_view
-from auditor.trials.user_code import code_of, path_words, user_code
 from auditor.values import fingerprint
 
 _DEEPEST = 100  # objects inside each other

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from auditor.errors import AuditorError, SubjectError, UsageError, in_words, is_interrupt
 from auditor.host.boundary import read_answer, request_bytes
 from auditor.host.server import Host, HostGone, Place, Surroundings, server
-from auditor.sources.written import names_in
+from auditor.sources.source import names_in
 from auditor.trials.cell import make_probe, probe_rows
 from auditor.trials.trial import RUNS, Bench, RunFailed, Trial
 from auditor.trials.version_there import VersionRun, load_version, run_version

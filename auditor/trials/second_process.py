@@ -27,7 +27,7 @@ from auditor.host.child import limit_this_host, this_host
 from auditor.host.leftovers import JOURNAL
 from auditor.host.limits import one_thread
 from auditor.host.server import Host, HostGone, Place, here, other_hash_seed, server
-from auditor.repair.mechanisms.own_frames import OwnCode
+from auditor.subjects.own_code import OwnCode
 from auditor.subjects.programs import program_in
 from auditor.trials.causes.files import Files, files_between_runs, files_read, opens_files
 from auditor.trials.causes.outside import World

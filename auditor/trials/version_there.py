@@ -19,11 +19,11 @@ from msgspec.structs import replace
 from auditor.errors import SubjectError
 from auditor.host.limits import stay_with_one_thread
 from auditor.lookup import module_of
+from auditor.subjects.own_code import is_installed
 from auditor.subjects.programs import program_in
 from auditor.subjects.subject import Subject, load_subject
 from auditor.subjects.views import make_view
 from auditor.trials.trial import Bench, elements_of
-from auditor.trials.user_code import is_installed
 from auditor.values import Difference, describe, fingerprint, settle
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ import auditor
 from auditor.case import Case
 from auditor.cli import baseline, command_line, config, options, output, pytest_plugin, running, several
 from auditor.cli.command_line import cli, run
-from auditor.cli.commands import compare, history, question, replay
+from auditor.cli.commands import check, compare, history, replay
 from auditor.errors import BadValue, SubjectError, UsageError
 from auditor.flow.record import Record, to_json
 from auditor.host.server import AS_HERE, other_hash_seed, surroundings
@@ -376,30 +376,30 @@ def test_time_and_confidence_of_all_together() -> None:
 
 def test_the_help_of_a_question_has_an_example_and_its_exit_codes(monkeypatch: pytest.MonkeyPatch) -> None:
     codes = "Exit codes: 0 pass, 1 fail, 2 usage, 3 inconclusive, 4 the subject could not be audited, 130 interrupted."
-    assert question.command_words("loud", "nowhere:Nobody") == (
+    assert check.command_words("loud", "nowhere:Nobody") == (
         f"Ask the question loud of TARGET.\n\nExample: python -m auditor loud module:function\n\n{codes}"
     )
-    monkeypatch.setattr(question, "_docstring", lambda home: "It. Example: x. Exit codes: y.")
-    assert question.command_words("loud", "a:B") == "It. Example: x. Exit codes: y."
-    assert question._file("auditor.cli.output") == Path(output.__file__)
-    assert question._file("auditor.cli.commands") == Path(question.__file__).parent / "__init__.py"
-    assert question._file("auditor") == Path(auditor.__file__)
-    assert refusal(lambda: question._file("nothing_such"), ImportError) == "nothing_such"
+    monkeypatch.setattr(check, "_docstring", lambda home: "It. Example: x. Exit codes: y.")
+    assert check.command_words("loud", "a:B") == "It. Example: x. Exit codes: y."
+    assert check._file("auditor.cli.output") == Path(output.__file__)
+    assert check._file("auditor.cli.commands") == Path(check.__file__).parent / "__init__.py"
+    assert check._file("auditor") == Path(auditor.__file__)
+    assert refusal(lambda: check._file("nothing_such"), ImportError) == "nothing_such"
     for cell_word in ("", "value"):
-        again = {one.name: one for one in question.asking_options({}, many=False, cell_word=cell_word)}
+        again = {one.name: one for one in check.asking_options({}, many=False, cell_word=cell_word)}
         assert all(isinstance(again[name].type, options.Count) for name in ("replay", "cell"))
         assert (again["replay"].hidden, again["cell"].hidden) == (False, not cell_word)
 
 
 def test_the_docstring_of_a_class_or_of_its_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert question._docstring("auditor.cli.commands.question:Nobody").startswith("A command for any question")
-    assert question._docstring("auditor.case:Case").startswith("One audited configuration.")
-    assert question._docstring("nothing_such:A") == ""
+    assert check._docstring("auditor.cli.commands.check:Nobody").startswith("check, of one subject or all")
+    assert check._docstring("auditor.case:Case").startswith("One audited configuration.")
+    assert check._docstring("nothing_such:A") == ""
     file = tmp_path / "odd.py"
-    monkeypatch.setattr(question, "_file", lambda module: file)
+    monkeypatch.setattr(check, "_file", lambda module: file)
     plain = '"""Of the module."""\nclass AB:\n    """Other."""\n'
     file.write_text(plain + 'class A(\n    AB,\n):\n    """Own\nwords."""\nclass B: ...\n')
-    found = [question._docstring(f"odd:{name}") for name in ("AB", "A", "B")]
+    found = [check._docstring(f"odd:{name}") for name in ("AB", "A", "B")]
     assert found == ["Other.", "Own\nwords.", "Of the module."]
 
 
@@ -408,11 +408,11 @@ def typed(**given: Any) -> options.Typed:
 
 
 def test_what_does_not_go_with_a_replay() -> None:
-    assert refusal(lambda: question.ask_one(None, "m:f", typed(cell=1))) == (
+    assert refusal(lambda: check.ask_one(None, "m:f", typed(cell=1))) == (
         "--cell 1 goes with --replay: which pair of it is to be run again?"
     )
     assert refusal(
-        lambda: question.ask_one(None, "m:f", typed(replay=1, jobs=2, ledger="l")._replace(files={"--json": "r"}))
+        lambda: check.ask_one(None, "m:f", typed(replay=1, jobs=2, ledger="l")._replace(files={"--json": "r"}))
     ) == ("--json and --jobs and --ledger and --replay do not go together: a replay makes no record")
 
 

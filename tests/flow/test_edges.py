@@ -21,10 +21,9 @@ from support.requests import StopsAfter, audit, carried_out, case_of_first, cell
 import auditor
 from auditor.engine.engine import RunOptions, Serial
 from auditor.errors import AuditorError, BadValue, SubjectError, UsageError
-from auditor.flow import fitness, ledger, ledger_file, plan, question, record, run, verdict, wobbles
-from auditor.flow.plan import Plan, least_budget, least_pairs, make_plan
+from auditor.flow import fitness, ledger, ledger_file, question, record, run, verdict
 from auditor.flow.question import make_request
-from auditor.flow.verdict import Tally, Verdict
+from auditor.flow.verdict import Plan, Tally, Verdict, least_budget, least_pairs, make_plan
 from auditor.lookup import CHECK
 from auditor.questions import judgement
 from auditor.questions.judgement import Judged
@@ -34,7 +33,7 @@ from auditor.statistics.interval import BOUNDS, MeanEvidence
 from auditor.statistics.nu import NuGate
 from auditor.trials.fresh_rows import AT_TIMES, DECLARED
 from auditor.trials.trial import RunFailed, Trial
-from auditor.values import Difference
+from auditor.values import Difference, elements
 
 
 def constant(sample: Any, r: Any) -> int:
@@ -82,7 +81,7 @@ def test_a_plan_that_says_nothing_is_of_pairs_of_one_cell() -> None:
         "stated": None,
     }
     assert found == msgspec.structs.asdict(made())
-    assert (plan.DEFAULT_TARGET, plan.PAIRS_TIMES_TARGET, plan.MAX_PAIRS) == (0.1, 100, 10**12)
+    assert (verdict.DEFAULT_TARGET, verdict.PAIRS_TIMES_TARGET, verdict.MAX_PAIRS) == (0.1, 100, 10**12)
 
 
 @pytest.mark.parametrize(
@@ -836,18 +835,18 @@ def pair(*places: tuple[str, Any, Any, Any], **fields: Any) -> dict[str, Any]:
 
 
 def test_the_account_of_no_pair_and_of_one() -> None:
-    alone = wobbles.wobbles([pair()], 7)
-    assert alone == wobbles.Wobbles(
-        pairs=1, of=7, mismatches=0, runs=2, distinct=1, frequent=[wobbles.SeenText("A", 2)], kind="dict"
+    alone = elements.wobbles([pair()], 7)
+    assert alone == elements.Wobbles(
+        pairs=1, of=7, mismatches=0, runs=2, distinct=1, frequent=[elements.SeenText("A", 2)], kind="dict"
     )
-    assert (wobbles.WATCHED, wobbles.ELEMENTS) == (500, 10)
-    assert wobbles.pairs_by_element([]) == {}
-    assert wobbles.pairs_by_element([pair(("x", "1", "2", 1)), pair(("x", "1", "3", 2)), pair()]) == {"x": 2}
+    assert (elements.WATCHED, elements.ELEMENTS) == (500, 10)
+    assert elements.pairs_by_element([]) == {}
+    assert elements.pairs_by_element([pair(("x", "1", "2", 1)), pair(("x", "1", "3", 2)), pair()]) == {"x": 2}
 
 
 def test_elements_are_ranked_by_pairs_then_by_number_then_by_name() -> None:
     names = [f"[{i}]" for i in (10, 9, 2)] + ["b", "a"] + [f"[{10**18}]", f"[{10**17}]"]
-    found = wobbles.wobbles([pair(*((name, "1", "2", None) for name in names)), pair(("b", "1", "2", None))], 2)
+    found = elements.wobbles([pair(*((name, "1", "2", None) for name in names)), pair(("b", "1", "2", None))], 2)
     assert found is not None
     assert [(one.name, one.pairs) for one in found.elements] == [
         ("b", 2),
@@ -859,20 +858,20 @@ def test_elements_are_ranked_by_pairs_then_by_number_then_by_name() -> None:
         ("a", 1),
     ]
     assert (found.unsteady, found.always, found.whole) == (7, 1, True)
-    many = wobbles.wobbles([pair(*((f"[{i}]", "1", "2", None) for i in range(12)), count=13)], 1)
+    many = elements.wobbles([pair(*((f"[{i}]", "1", "2", None) for i in range(12)), count=13)], 1)
     assert many is not None
     assert (len(many.elements), many.unsteady, many.whole) == (10, 12, False)
 
 
 def test_gaps_are_lower_medians_and_a_float_shows_few_values() -> None:
     pairs = [pair(("x", str(i), "0", float(i)), gap=float(i)) for i in (4, 1, 3, 2)]
-    found = wobbles.wobbles(pairs, 4)
+    found = elements.wobbles(pairs, 4)
     assert found is not None
     assert (found.gap, found.elements[0].gap, found.elements[0].values) == (2.0, 2.0, [])
-    few = wobbles.wobbles([pair(("x", "1", "0", 0.5)), pair(("x", "2", "0", 0.5))], 2)
+    few = elements.wobbles([pair(("x", "1", "0", 0.5)), pair(("x", "2", "0", 0.5))], 2)
     assert few is not None
-    assert few.elements[0].values == [wobbles.SeenText("0", 2), wobbles.SeenText("1", 1), wobbles.SeenText("2", 1)]
-    whole = wobbles.wobbles([pair(("x", str(i), "0", i)) for i in range(1, 6)], 5)
+    assert few.elements[0].values == [elements.SeenText("0", 2), elements.SeenText("1", 1), elements.SeenText("2", 1)]
+    whole = elements.wobbles([pair(("x", str(i), "0", i)) for i in range(1, 6)], 5)
     assert whole is not None
     assert [one.text for one in whole.elements[0].values] == ["0", "1", "2"]
     assert whole.elements[0].runs is None
@@ -880,25 +879,25 @@ def test_gaps_are_lower_medians_and_a_float_shows_few_values() -> None:
 
 def test_outputs_are_counted_by_run_and_renamed_by_pair() -> None:
     rows = [pair(("x", "1", "2", None), digests=["a", "b"], renamed=True), pair(), pair(digests=["c"], texts=["C"])]
-    found = wobbles.wobbles(rows, 3)
+    found = elements.wobbles(rows, 3)
     assert found is not None
-    assert (found.distinct, found.frequent) == (3, [wobbles.SeenText("A", 3), wobbles.SeenText("C", 2)])
+    assert (found.distinct, found.frequent) == (3, [elements.SeenText("A", 3), elements.SeenText("C", 2)])
     assert (found.renamed, found.runs, found.mismatches) == (1, 6, 1)
-    unknown = wobbles.wobbles([pair(digests=[None], texts=[""])], 1)
+    unknown = elements.wobbles([pair(digests=[None], texts=[""])], 1)
     assert unknown is not None
     assert (unknown.distinct, unknown.frequent) == (None, [])
-    many = wobbles.wobbles([pair(digests=[str(i)], texts=[str(i)]) for i in range(5)], 5)
+    many = elements.wobbles([pair(digests=[str(i)], texts=[str(i)]) for i in range(5)], 5)
     assert many is not None
     assert [one.text for one in many.frequent] == ["0", "1", "2"]
 
 
 def test_elements_of_arrays_are_those_whose_bits_are_set() -> None:
-    found = wobbles.wobbles([pair(shape=[2, 3], bits="44", count=2, digests=["a", "b"], texts=["A", "B"])], 1)
+    found = elements.wobbles([pair(shape=[2, 3], bits="44", count=2, digests=["a", "b"], texts=["A", "B"])], 1)
     assert found is not None
     assert [one.name for one in found.elements] == ["[0, 1]", "[1, 2]"]
     assert found.size == 6
-    mixed = wobbles.wobbles([pair(shape=[2]), pair(shape=[3])], 2)
-    scalar = wobbles.wobbles([pair(shape=[])], 1)
+    mixed = elements.wobbles([pair(shape=[2]), pair(shape=[3])], 2)
+    scalar = elements.wobbles([pair(shape=[])], 1)
     assert mixed is not None
     assert scalar is not None
     assert (mixed.size, scalar.size) == (None, None)
@@ -910,11 +909,11 @@ def test_choices_are_counted_by_member() -> None:
         pair(("", "", "", None), members=[["a"], ["a", "c"]]),
         pair(("", "", "", None), members=[["b"], ["c"]]),
     ]
-    found = wobbles.wobbles(rows, 3)
+    found = elements.wobbles(rows, 3)
     assert found is not None
     assert found.kind == "choice"
     assert [(one.name, one.pairs, one.runs) for one in found.elements] == [("c", 2, 2), ("b", 1, 3)]
-    same = wobbles.wobbles([*rows, pair(("x", "1", "2", None), members=[["a"], ["a"]])], 4)
+    same = elements.wobbles([*rows, pair(("x", "1", "2", None), members=[["a"], ["a"]])], 4)
     assert same is not None
     assert same.kind == "dict", "what differs there is not what was chosen"
 

@@ -22,8 +22,8 @@ from auditor.engine.engine import RUN_OPTIONS, RunOptions, make_run_options
 from auditor.errors import UsageError
 from auditor.flow import ledger
 from auditor.flow.ledger_file import signed
-from auditor.flow.plan import Plan
 from auditor.flow.record import environment
+from auditor.flow.verdict import Plan
 from auditor.trials.cell import Cell
 
 

@@ -11,8 +11,16 @@ from hypothesis import strategies as st
 from support.requests import cell_of
 
 from auditor.errors import BadValue
-from auditor.flow.plan import Plan, error_probability, make_plan
-from auditor.flow.verdict import Bound, Tally, Verdict, is_accuracy_certified, is_decided
+from auditor.flow.verdict import (
+    Bound,
+    Plan,
+    Tally,
+    Verdict,
+    error_probability,
+    is_accuracy_certified,
+    is_decided,
+    make_plan,
+)
 from auditor.questions.judgement import Judged
 from auditor.questions.judgement import decide as decide_by
 from auditor.statistics.cost import prospect

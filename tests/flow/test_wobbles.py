@@ -18,8 +18,8 @@ from auditor.engine.engine import RunOptions, Serial
 from auditor.flow.question import find_question
 from auditor.flow.record import as_record, to_json
 from auditor.flow.run import carry_out
-from auditor.flow.wobbles import ELEMENTS, WATCHED, SeenText, Wobbles, wobbles
 from auditor.values import compare, same, settle
+from auditor.values.elements import ELEMENTS, WATCHED, SeenText, Wobbles, wobbles
 
 
 def added(pairs: list[tuple[Any, Any]], of: int | None = None, **options: Any) -> Wobbles:

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from support.requests import audit
 
 from auditor.errors import BadValue, UsageError
-from auditor.flow.plan import make_plan
-from auditor.flow.verdict import Tally, is_decided
+from auditor.flow.verdict import Tally, is_decided, make_plan
 from auditor.questions.judgement import Judged, decide
 from auditor.randomness import from_key, root_key
 from auditor.statistics.interval import (

@@ -15,13 +15,13 @@ from support.requests import ask, audit, inquiry_of
 
 from auditor.errors import UsageError
 from auditor.flow.record import read_record
-from auditor.flow.wobbles import WATCHED
 from auditor.questions.compare.answer import answer_of
 from auditor.questions.compare.records import compare_records
 from auditor.questions.compare.versions import versioned_pair
 from auditor.report.terminal import as_text
 from auditor.statistics.paired import ShownChange, VersionCounts, difference_limits
 from auditor.trials.cell import make_bench
+from auditor.values.elements import WATCHED
 
 Command = Callable[..., tuple[int, str, str]]
 COIN = "bernoulli(0.5)"

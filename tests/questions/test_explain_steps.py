@@ -13,9 +13,8 @@ from msgspec.structs import replace
 from support.requests import bench_of, cell_of, inquiry_of, served
 
 from auditor.errors import SubjectError, UsageError
-from auditor.flow.plan import MAX_PAIRS, Plan
 from auditor.flow.question import Work
-from auditor.flow.verdict import Tally
+from auditor.flow.verdict import MAX_PAIRS, Plan, Tally
 from auditor.questions.explain import Explain, units, words
 from auditor.questions.explain.answer import (
     Cause,

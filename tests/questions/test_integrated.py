@@ -19,10 +19,10 @@ from support.requests import audit, bench_of, cell_of, inquiry_of, request_of, t
 
 from auditor.engine.engine import RunOptions, Serial
 from auditor.errors import UsageError
-from auditor.flow.plan import make_plan
 from auditor.flow.question import find_question
 from auditor.flow.record import Record
 from auditor.flow.run import carry_out
+from auditor.flow.verdict import make_plan
 from auditor.questions.integrated import IntegratedPairs
 from auditor.randomness import from_key, root_key
 from auditor.report.terminal import as_text

@@ -22,7 +22,7 @@ import auditor
 from auditor import questions
 from auditor.errors import UsageError
 from auditor.flow.one_pair import replay
-from auditor.flow.plan import Plan
+from auditor.flow.verdict import Plan
 from auditor.questions.compare.answer import change_in_words
 from auditor.questions.compare.records import compare_records
 from auditor.questions.curve.axis import make_axis

@@ -18,8 +18,7 @@ from support.requests import bench_of, inquiry_of
 
 import auditor
 from algorithms.known_answers import own_coin
-from auditor.flow.plan import Plan
-from auditor.flow.verdict import Tally
+from auditor.flow.verdict import Plan, Tally
 from auditor.questions.cell_inquiries import EveryCell, UnsharedAndShared
 from auditor.questions.list_size.inquiry import Runs
 from auditor.questions.list_size.misses import Misses

@@ -16,8 +16,7 @@ import pytest
 from scipy.stats import beta, binom, binomtest
 from support.requests import drawn, inquiry_of
 
-from auditor.flow.plan import Plan
-from auditor.flow.verdict import Tally
+from auditor.flow.verdict import Plan, Tally
 from auditor.questions.nu import Strings
 from auditor.questions.price import make_claims
 from auditor.questions.reuse.transcripts import Transcript, bound_distance

@@ -133,7 +133,7 @@ def test_a_replay_shows_two_cores_and_not_one_buffer_twice(tmp_path: Path, comma
 def test_the_own_outputs_of_a_pair_speak_against_a_declared_mismatch() -> None:
     from support.requests import cell_of
 
-    from auditor.flow.plan import make_plan
+    from auditor.flow.verdict import make_plan
     from auditor.questions.integrated import IntegratedPairs
     from auditor.values import Difference
 

@@ -24,7 +24,7 @@ from auditor.randomness import Randomness, from_key, root_key
 from auditor.repair import rounded, sites
 from auditor.repair.mechanisms import keyed_draws
 from auditor.repair.mechanisms.keyed_draws import Sites
-from auditor.repair.mechanisms.own_frames import _home
+from auditor.subjects.own_code import _home
 from auditor.trials.trial import run_pair
 
 PAIRS = range(12)

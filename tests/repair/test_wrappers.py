@@ -31,8 +31,8 @@ from auditor.repair import agreed, aligned, chosen, conformal, erm, rounded, rou
 from auditor.repair.agreeing import leader
 from auditor.repair.seam import pieces
 from auditor.sources.frames import row_names
+from auditor.subjects.own_code import code_of
 from auditor.subjects.subject import load_subject
-from auditor.trials.user_code import code_of
 from auditor.values import same
 
 NAN, INF, BEYOND = math.nan, math.inf, 10**400

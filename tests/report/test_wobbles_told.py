@@ -17,10 +17,10 @@ from support.requests import audit
 from auditor.cli.command_line import run
 from auditor.flow.parts import Bar, Listing
 from auditor.flow.record import Record
-from auditor.flow.wobbles import Element, SeenText, Wobbles
 from auditor.report.formats import FORMATS
 from auditor.report.terminal import as_text
 from auditor.report.words import advice, describe, wobble_parts
+from auditor.values.elements import Element, SeenText, Wobbles
 
 
 def coin(sample: np.ndarray, r: np.random.Generator) -> bool:

@@ -12,8 +12,8 @@ import pytest
 from scipy import sparse
 
 from auditor.errors import UsageError
-from auditor.sources.source import load_source
-from auditor.sources.written import Names, names_in, write_sample
+from auditor.sources.source import Names, load_source, names_in
+from auditor.subjects.programs import write_sample
 
 pandas = pytest.importorskip("pandas")
 X = np.array([[1.0, 0.1], [2.0, -2.5e-300]])

@@ -15,9 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import auditor
-from auditor.flow.plan import make_plan
 from auditor.flow.record import Accuracy, Bound, CellRow, Record, RhoInterval
-from auditor.flow.verdict import Tally
+from auditor.flow.verdict import Tally, make_plan
 from auditor.questions.judgement import Judged, against_target, decide
 from auditor.questions.pairs import Churn, RhoAnswer
 from auditor.report.formats.ci import junit

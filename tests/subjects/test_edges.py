@@ -26,11 +26,21 @@ import auditor
 from auditor.errors import BadValue, NotComparable, SubjectError, UsageError
 from auditor.randomness import Randomness, from_key, root_key
 from auditor.subjects import estimators, inputs, signature
-from auditor.subjects.candidates import candidates, settled_target, what_it_has
 from auditor.subjects.churn import has_rows, mean_distance, points_of, share_of_labels
 from auditor.subjects.estimators import Fit
 from auditor.subjects.finishing import Composed, FinishingStep, SettledCore, _is_named, check_steps
-from auditor.subjects.subject import Declaration, code_hash, has_text, load_subject, param_text, parse_param, subject
+from auditor.subjects.subject import (
+    Declaration,
+    candidates,
+    code_hash,
+    has_text,
+    load_subject,
+    param_text,
+    parse_param,
+    settled_target,
+    subject,
+    what_it_has,
+)
 from auditor.subjects.view_functions import matched, partition, rounded
 from auditor.subjects.views import OUTPUT, make_view
 from auditor.values import Tolerance, advice

@@ -17,8 +17,7 @@ import pytest
 import auditor
 from auditor.errors import SubjectError, UsageError
 from auditor.randomness import from_key, root_key
-from auditor.subjects.candidates import candidates
-from auditor.subjects.subject import code_hash, load_subject
+from auditor.subjects.subject import candidates, code_hash, load_subject
 
 
 def core(sample: Any) -> float:

@@ -10,7 +10,7 @@ import pytest
 from support.requests import cell_of
 
 from auditor.sources.source import load_source
-from auditor.trials.user_code import _installed_in_place, code_of, path_words, user_code
+from auditor.subjects.own_code import _installed_in_place, code_of, path_words, user_code
 
 SEARCH = """
 from sklearn.model_selection import GridSearchCV
@@ -77,5 +77,5 @@ def test_what_an_editable_install_has_named_is_found_anyway(
     (tmp_path / "gone.pth").symlink_to(tmp_path / "nowhere")
     (tmp_path / "mine.pth").write_text(f"import os\n\n{line.format(elsewhere)}\n")
     monkeypatch.setattr("site.getsitepackages", lambda: [str(tmp_path)])
-    monkeypatch.setattr("auditor.trials.user_code._installed_in_place", _installed_in_place.__wrapped__)
+    monkeypatch.setattr("auditor.subjects.own_code._installed_in_place", _installed_in_place.__wrapped__)
     assert words() == ""

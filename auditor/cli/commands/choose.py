@@ -7,7 +7,7 @@ from typing import Any
 
 import rich_click as click
 
-from auditor.cli.commands.question import ask_one, command_words, options_of
+from auditor.cli.commands.check import ask_one, command_words, options_of
 from auditor.cli.options import TableCommand, read_typed
 
 

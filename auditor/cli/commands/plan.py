@@ -38,7 +38,7 @@ def plan(rho: float, confidence: float, pairs: int | None) -> int:
     """
     from rich.text import Text
 
-    from auditor.flow.plan import make_plan
+    from auditor.flow.verdict import make_plan
     from auditor.report.columns import Column, TableRows
     from auditor.statistics.cost import information_bound, prospect
     from auditor.statistics.digits import exact, sure

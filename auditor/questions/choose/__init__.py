@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 from auditor.errors import BadValue, UsageError, check_count, suggestion
-from auditor.flow.plan import GATES, MAX_PAIRS, check_confidence, check_share, error_probability
 from auditor.flow.question import Question
 from auditor.flow.record import CellRow, Record
+from auditor.flow.verdict import GATES, MAX_PAIRS, check_confidence, check_share, error_probability
 from auditor.questions.cell_inquiries import Counted
 from auditor.questions.choose.answer import choose_parts, title_of
 from auditor.questions.choose.candidates import make_candidates

@@ -10,11 +10,10 @@ import numpy as np
 from msgspec.structs import replace
 
 from auditor.errors import AuditorError, SubjectError, UsageError
-from auditor.flow.plan import Plan
 from auditor.flow.question import Answer, Mismatch, Outlook, Steps, Work, with_example
 from auditor.flow.record import EXAMPLES, CellRow, Finding, Measure
 from auditor.flow.run import failure_finding
-from auditor.flow.verdict import Verdict
+from auditor.flow.verdict import Plan, Verdict
 from auditor.questions.cell_inquiries import Counted, CountsCells
 from auditor.questions.choose.answer import ChooseAnswer, Estimated, Rated, verdict_words
 from auditor.statistics.best_of_several import MEASURE, SCORE, Choice, block_after

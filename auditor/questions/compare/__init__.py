@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 from auditor.errors import BadValue, check_count
-from auditor.flow.plan import MAX_PAIRS, Plan, check_confidence, error_probability
 from auditor.flow.question import Question
+from auditor.flow.verdict import MAX_PAIRS, Plan, check_confidence, error_probability
 from auditor.questions.compare.answer import chart_of, compare_parts, title_of
 from auditor.questions.compare.inquiry import Comparing, ComparingPlan
 from auditor.questions.compare.versions import settle_versions, show_again

@@ -14,11 +14,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from auditor.errors import AuditorError, SubjectError, UsageError
-from auditor.flow.plan import Plan
 from auditor.flow.question import Answer, Mismatch, Outlook, Steps, Work, with_example
 from auditor.flow.record import EXAMPLES, Finding, Measure
-from auditor.flow.verdict import Verdict
-from auditor.flow.wobbles import pairs_by_element, wobbles
+from auditor.flow.verdict import Plan, Verdict
 from auditor.questions.cell_inquiries import METHODS, Counted, CountsCells
 from auditor.questions.compare.answer import (
     ChangedOutputs,
@@ -44,6 +42,7 @@ from auditor.statistics.paired import (
 )
 from auditor.trials.other_version import close_processes
 from auditor.trials.trial import Trial
+from auditor.values.elements import pairs_by_element, wobbles
 
 _FIRST = 16  # pairs that are run before the first look
 _AGAIN = 3  # times the pairs that settled the margin, at most, to see which way rho went

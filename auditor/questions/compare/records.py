@@ -14,8 +14,8 @@ from msgspec.structs import asdict, replace
 
 from auditor import __version__
 from auditor.errors import UsageError
-from auditor.flow.plan import check_confidence, error_probability
 from auditor.flow.record import CellRow, Cost, Finding, Record, environment
+from auditor.flow.verdict import check_confidence, error_probability
 from auditor.questions.compare.answer import (
     NOT_COMPARABLE,
     CompareAnswer,

@@ -16,18 +16,18 @@ from msgspec.structs import replace
 from auditor.errors import UsageError
 from auditor.flow.one_pair import show_pair
 from auditor.flow.parts import Listing, Part, Words
-from auditor.flow.wobbles import WATCHED
 from auditor.host.server import entrust
 from auditor.questions.cell_inquiries import load_asked
 from auditor.questions.compare.worktree import Worktree, check_out
 from auditor.request import Request
+from auditor.subjects.own_code import code_of, user_code
 from auditor.subjects.subject import param_text
 from auditor.trials.cell import Cell, given_probe, make_cell
 from auditor.trials.identity import params_as_texts
 from auditor.trials.other_version import Version
 from auditor.trials.trial import Bench, NoOutput, Trial, elements_of, timed_run, with_bottom
-from auditor.trials.user_code import code_of, user_code
 from auditor.values import fingerprint, settle
+from auditor.values.elements import WATCHED
 
 NEW, OLD = 0, 1  # cells
 # The child of the seed that pairs are below. No check runs on them: on pairs that were looked at because the old code

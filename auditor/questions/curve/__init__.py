@@ -12,11 +12,10 @@ from itertools import starmap
 from typing import Annotated, Any, ClassVar
 
 from auditor.errors import AuditorError, UsageError, check_count
-from auditor.flow.plan import Plan, check_confidence, error_probability
 from auditor.flow.question import Answer, Outlook, Question, Steps, Work
 from auditor.flow.record import Finding, Measure, Record, RhoInterval
 from auditor.flow.run import failure_finding
-from auditor.flow.verdict import Verdict
+from auditor.flow.verdict import Plan, Verdict, check_confidence, error_probability
 from auditor.questions.cell_inquiries import METHODS, Counted, CountsCells, with_own_seed
 from auditor.questions.curve.answer import CurveAnswer, Fitted, WorstValue, answer_of, curve_parts, value_text
 from auditor.questions.curve.axis import Axis, make_axis, make_points

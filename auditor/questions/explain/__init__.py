@@ -9,9 +9,9 @@ from typing import Annotated, ClassVar
 from auditor.errors import BadValue, UsageError, check_count
 from auditor.flow.one_pair import show_pair
 from auditor.flow.parts import Bar, Listing, Part, Words
-from auditor.flow.plan import DEFAULT_TARGET, MAX_PAIRS, PAIRS_TIMES_TARGET, Plan, check_confidence, check_target
 from auditor.flow.question import Question
 from auditor.flow.record import Record
+from auditor.flow.verdict import DEFAULT_TARGET, MAX_PAIRS, PAIRS_TIMES_TARGET, Plan, check_confidence, check_target
 from auditor.questions.cell_inquiries import load_asked
 from auditor.questions.explain.answer import answer_of
 from auditor.questions.explain.inquiry import TIMES, ExplainInquiry

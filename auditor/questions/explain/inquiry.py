@@ -20,10 +20,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from auditor.errors import AuditorError
-from auditor.flow.plan import Plan
 from auditor.flow.question import Answer, Inquiry, Mismatch, Outlook, Steps, Work, with_example
 from auditor.flow.record import EXAMPLES
-from auditor.flow.verdict import Verdict
+from auditor.flow.verdict import Plan, Verdict
 from auditor.questions.cell_inquiries import Counted
 from auditor.questions.explain import conclusion
 from auditor.questions.explain.evidence import GIVEN_UP, LITTLE, ExperimentCounts

@@ -10,9 +10,9 @@ import numpy as np
 from msgspec.structs import replace
 
 from auditor.errors import check_count
-from auditor.flow.plan import PAIRS_TIMES_TARGET, Plan, check_confidence, check_target
 from auditor.flow.question import Question
 from auditor.flow.record import CellRow, Record
+from auditor.flow.verdict import PAIRS_TIMES_TARGET, Plan, check_confidence, check_target
 from auditor.questions.hunt.answer import answer_of, hunt_parts
 from auditor.questions.hunt.family import make_family
 from auditor.questions.hunt.inquiry import SIMPLER, TRIES, Hunt

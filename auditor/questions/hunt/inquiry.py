@@ -20,10 +20,9 @@ import msgspec
 from msgspec.structs import replace
 
 from auditor.errors import AuditorError
-from auditor.flow.plan import Plan
 from auditor.flow.question import Answer, Mismatch, Outlook, Steps, Work, with_example
 from auditor.flow.record import EXAMPLES, CellRow, Finding, Measure, RhoInterval
-from auditor.flow.verdict import Bound, Verdict
+from auditor.flow.verdict import Bound, Plan, Verdict
 from auditor.questions.cell_inquiries import METHODS, Counted, CountsCells, with_own_seed
 from auditor.questions.hunt.answer import HuntAnswer, WorstSource
 from auditor.questions.hunt.family import Family, Values

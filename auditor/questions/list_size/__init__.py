@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from auditor.errors import BadValue, UsageError, check_count
 from auditor.flow.parts import Listing, Part, Words
-from auditor.flow.plan import MAX_PAIRS, PAIRS_TIMES_TARGET, Plan, least_pairs, make_plan
+from auditor.flow.verdict import MAX_PAIRS, PAIRS_TIMES_TARGET, Plan, least_pairs, make_plan
 from auditor.questions.cell_inquiries import CellQuestion
 from auditor.questions.list_size.answer import list_parts
 from auditor.questions.list_size.inquiry import Runs, one_run

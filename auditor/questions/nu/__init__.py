@@ -16,10 +16,9 @@ from msgspec.structs import replace
 
 from auditor.errors import BadValue, UsageError, check_count
 from auditor.flow.parts import Part
-from auditor.flow.plan import MAX_PAIRS, PAIRS_TIMES_TARGET, Plan, check_share, make_plan
 from auditor.flow.question import Answer, Outlook, with_example
 from auditor.flow.record import EXAMPLES, CellRow, Measure, RhoInterval
-from auditor.flow.verdict import Verdict
+from auditor.flow.verdict import MAX_PAIRS, PAIRS_TIMES_TARGET, Plan, Verdict, check_share, make_plan
 from auditor.questions.cell_inquiries import ONLY, CellQuestion, OneCell, cell_row
 from auditor.questions.nu.answer import Frequency, NuAnswer, NuAtEta, WorstString, profile_parts
 from auditor.questions.nu.gate import GroupGate, Inaccurate, nu_interval

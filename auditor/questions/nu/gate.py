@@ -23,8 +23,7 @@ import math
 
 import msgspec
 
-from auditor.flow.plan import Plan
-from auditor.flow.verdict import Bound, Verdict
+from auditor.flow.verdict import Bound, Plan, Verdict
 from auditor.questions.judgement import stated
 from auditor.statistics.cost import soonest
 from auditor.statistics.digits import at_least, at_most, between, exact

@@ -17,18 +17,18 @@ from msgspec.structs import replace
 
 from auditor.errors import AuditorError, BadValue, UsageError, check_count
 from auditor.flow.fitness import redrawn_from
-from auditor.flow.plan import (
+from auditor.flow.question import Answer, Outlook, Question, Steps, Work
+from auditor.flow.record import CellRow, Finding, Measure, Record
+from auditor.flow.verdict import (
     DEFAULT_TARGET,
     MAX_PAIRS,
     Plan,
+    Verdict,
     check_confidence,
     check_target,
     error_probability,
     least_budget,
 )
-from auditor.flow.question import Answer, Outlook, Question, Steps, Work
-from auditor.flow.record import CellRow, Finding, Measure, Record
-from auditor.flow.verdict import Verdict
 from auditor.questions.cell_inquiries import Counted, CountsCells, load_asked, with_own_seed, with_settings
 from auditor.questions.price.answer import CLAIMED, PriceAnswer, PricedClaim, not_found, price_parts, size_text
 from auditor.request import RHO, SCORE, SURE, Options, Request, option

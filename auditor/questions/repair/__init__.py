@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from auditor.errors import BadValue, UsageError, suggestion
 from auditor.flow.one_pair import show_pair
 from auditor.flow.parts import Part
-from auditor.flow.plan import GATES, check_confidence, check_target
 from auditor.flow.question import Question
+from auditor.flow.verdict import GATES, check_confidence, check_target
 from auditor.host.boundary import in_host
 from auditor.questions.cell_inquiries import load_asked
 from auditor.questions.loss import load_loss

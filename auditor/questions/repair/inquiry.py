@@ -28,10 +28,9 @@ import msgspec
 from msgspec.structs import replace
 
 from auditor.errors import AuditorError, BadValue, UsageError
-from auditor.flow.plan import Plan
 from auditor.flow.question import Answer, Inquiry, Outlook, Steps, Work, registered_questions
 from auditor.flow.record import Finding
-from auditor.flow.verdict import Verdict
+from auditor.flow.verdict import Plan, Verdict
 from auditor.questions.cell_inquiries import ONLY, Counted, with_own_seed
 from auditor.questions.loss import Loss
 from auditor.questions.pairs import ChurnQuestion, PairsInquiry, PairsOptions, Rho

@@ -18,10 +18,9 @@ from msgspec.structs import asdict, replace
 
 from auditor.errors import BadValue, UsageError, check_count
 from auditor.flow.parts import Facts, Listing, Part, Words
-from auditor.flow.plan import DEFAULT_TARGET, Plan, check_confidence, check_target
 from auditor.flow.question import Answer, Outlook, Question, Steps
 from auditor.flow.record import CellRow, Measure, Record
-from auditor.flow.verdict import Verdict
+from auditor.flow.verdict import DEFAULT_TARGET, Plan, Verdict, check_confidence, check_target
 from auditor.host.boundary import in_host
 from auditor.lookup import find_object, importable_name
 from auditor.questions.cell_inquiries import ONLY, OneCell, cell_row, load_asked

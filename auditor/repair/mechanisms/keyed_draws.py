@@ -38,8 +38,8 @@ from numpy.random import PCG64, Generator, RandomState
 
 from auditor.errors import UsageError
 from auditor.randomness import Key, Name, Randomness
-from auditor.repair.mechanisms.own_frames import OwnCode
 from auditor.subjects.estimators import Fit
+from auditor.subjects.own_code import OwnCode
 from auditor.subjects.programs import program_in
 from auditor.subjects.subject import Subject
 

@@ -27,11 +27,10 @@ from auditor.errors import AuditorError, SubjectError, in_words, is_interrupt
 from auditor.host.boundary import HostFailed, pack, read_answer, request_bytes
 from auditor.host.server import Host, here, server, surroundings
 from auditor.randomness import from_key
-from auditor.repair.mechanisms.own_frames import function_of
 from auditor.subjects.estimators import Fit
+from auditor.subjects.own_code import function_of, own_files
 from auditor.trials.second_process import Opinion, load_packed_there, moved_there, pair_there, run_there, serving, shown
 from auditor.trials.trial import NONE_FELL, Bench, Trial, run_pair
-from auditor.trials.user_code import own_files
 from auditor.values import Difference
 
 T = TypeVar("T")

@@ -30,7 +30,7 @@ import msgspec
 from auditor.errors import AuditorError
 from auditor.files import ASIDE, digest_of_file, return_aside
 from auditor.lookup import INSTALLED
-from auditor.repair.mechanisms.own_frames import OwnCode
+from auditor.subjects.own_code import OwnCode
 from auditor.trials.causes.outside import COMPANIONS, FILE, World
 from auditor.trials.trial import Bench, apart
 from auditor.values import Difference

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from auditor.repair.mechanisms.own_frames import OwnCode
+from auditor.subjects.own_code import OwnCode
 from auditor.trials.causes.files import UNUSED
 from auditor.trials.causes.kept_state import (
     SavedState,

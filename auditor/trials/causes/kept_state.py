@@ -30,8 +30,8 @@ from numpy.random import Generator, RandomState
 from auditor.errors import is_interrupt
 from auditor.lookup import file_modules
 from auditor.randomness import Key
-from auditor.repair.mechanisms.own_frames import OwnCode, function_of
 from auditor.subjects.estimators import Fit
+from auditor.subjects.own_code import OwnCode, function_of
 from auditor.values import fingerprint
 
 GENERATORS = (Generator, RandomState, random.Random)

@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from auditor.repair.mechanisms.keyed_draws import run_with_sites, why_without_keys
-from auditor.repair.mechanisms.own_frames import OwnCode
+from auditor.subjects.own_code import OwnCode
 from auditor.trials.trial import NONE_FELL, Bench, Trial, run_pair
 
 _MOST = 100_000  # groups of draws that a trace keeps

@@ -27,7 +27,7 @@ from msgspec.structs import replace
 
 from auditor.errors import is_interrupt
 from auditor.escape import is_tangled, text_of
-from auditor.repair.mechanisms.own_frames import OwnCode
+from auditor.subjects.own_code import OwnCode
 from auditor.trials.trial import Bench
 from auditor.values import fingerprint
 

@@ -35,7 +35,7 @@ import numpy
 import numpy.random.bit_generator as numpy_bits
 
 from auditor.randomness import Key
-from auditor.repair.mechanisms.own_frames import OwnCode, function_of
+from auditor.subjects.own_code import OwnCode, function_of
 
 _bootstrap: Any = importlib._bootstrap
 _Random, _time, _urandom, _lstat = random.Random, time.time, os.urandom, os.lstat  # the real ones
