@@ -83,6 +83,7 @@ class Dataset:
         return self.way.drawn_together
 
     def draw(self, rng: Generator, size: int) -> Any:
+        """Draw a sample of the data set's rows, or of whole groups of them where it is resampled by groups."""
         if isinstance(self.way, Groups):
             groups = self.way.choose_groups(rng, size)
             return with_ids(self.take(self.way.rows_of(groups)), self.way.column, self.way.ids_of(groups))
@@ -114,6 +115,7 @@ class Dataset:
         return self._taken(self.rows, chosen)
 
     def _taken(self, part: Any, chosen: Any) -> Any:
+        """Return these rows of X or y; those of a dict of columns by way of a matrix that is made once."""
         if not isinstance(part, dict):
             return _taken(part, chosen)
         if not self._beside:
@@ -156,6 +158,7 @@ class Dataset:
         return (self.law() if query is None else self._law()).expect(query)
 
     def law(self, size: int = LARGEST) -> Law:
+        """Return the law of one row, each row with the same probability; UnknownTruth for a table that is no array."""
         if kind := kind_of(self.rows):
             raise UnknownTruth(f"the values of {self.name} cannot be listed: its rows are a {kind}, and not an array")
         return self._law()
@@ -225,11 +228,13 @@ def _part(data: Any, *, is_first: bool) -> Any:
 
 
 def _taken(part: Any, chosen: Any) -> Any:
+    """Return these rows of an array, a table or a list; the items of a list are copied, since runs may change them."""
     taken = take(part, chosen)
     return [copied(item) for item in taken] if isinstance(part, list) else taken
 
 
 def _has_holes(part: Any) -> bool:
+    """True if an array of numbers or times has missing values."""
     kind = part.dtype.kind
     return bool((kind in "fc" and np.isnan(part).any()) or (kind in "mM" and np.isnat(part).any()))
 
@@ -249,6 +254,7 @@ def takes_kind(spec: object) -> bool:
 
 
 def check_kind(kind: str) -> str:
+    """Return the kind of table that --as asks for; BadValue where it is unknown or its library is not installed."""
     if kind not in KINDS:
         raise BadValue("as", kind, f"must be one of {', '.join(KINDS)}{suggestion(kind, KINDS)}")
     return installed_frame(kind) if kind in FRAMES else kind
@@ -314,12 +320,14 @@ def from_rows(rows: Any, name: str | None, spec: str | None, resample: str, colu
 
 
 def _from_table(table: Any, spec: str, target: str, resample: str) -> Dataset:
+    """Return the data set of a table that was read from a file; the column `target` has the labels, if one is named."""
     columns = columns_of(table)
     _check_target(spec, target, columns)
     return from_arrays(without_column(table, target) if target else table, spec, spec, resample, columns, target)
 
 
 def _check_target(spec: str, target: str, columns: tuple[str, ...]) -> None:
+    """Raise UsageError unless the column of labels is there, and another column beside it."""
     if target and target not in columns:
         raise UsageError(
             f"source {spec!r}: no column {target!r}{suggestion(target, columns)}; it has {', '.join(columns)}"
@@ -329,6 +337,7 @@ def _check_target(spec: str, target: str, columns: tuple[str, ...]) -> None:
 
 
 def _stacked(spec: str, features: list[Any]) -> Any:
+    """Return columns as one matrix; UsageError where they have no common shape and type."""
     try:
         return np.column_stack(features)
     except (TypeError, ValueError) as error:  # cubes beside columns, dates beside numbers

@@ -40,6 +40,7 @@ class Distribution:
         return self.spec
 
     def draw(self, rng: Generator, size: int) -> Any:
+        """Draw so many independent rows."""
         try:
             rows = np.asarray(self.frozen.rvs(size=size, random_state=rng))
         except Exception as error:
@@ -48,6 +49,7 @@ class Distribution:
         return rows if rows.ndim and len(rows) == size else rows[None]
 
     def expect(self, query: Query | None = None) -> float:
+        """Return the exact mean of a query under this distribution, or its own mean without one; computed once."""
         if query not in self._means:
             value = self.frozen.mean() if query is None else self.frozen.expect(query)
             self._means[query] = float(value)
@@ -72,6 +74,7 @@ class Distribution:
         return hasattr(self.frozen, "support") and not np.isfinite(self.frozen.support()).all()
 
     def _listed(self, size: int, beyond: float) -> Law:
+        """Return the values and probabilities of a discrete distribution, cut where less than `beyond` is left out."""
         if not hasattr(self.frozen, "pmf") or not hasattr(self.frozen, "support"):
             raise UnknownTruth(
                 f"the values of {self.spec} cannot be listed: it is no discrete distribution over numbers"
@@ -185,6 +188,7 @@ class Common:
         return _STANDARD[self._call[0]]
 
     def rvs(self, size: int, random_state: Generator) -> Any:
+        """Draw numbers, as the method of the same name in scipy.stats does."""
         rows = self._standard.draw(random_state, size, *self._shapes) * self._scale + self._loc
         return rows.astype(np.int64) if self._standard.is_discrete else rows
 
@@ -192,6 +196,7 @@ class Common:
         return float(self._standard.mean(*self._shapes) * self._scale + self._loc)
 
     def support(self) -> tuple[float, float]:
+        """Return the least and the largest value that it can have."""
         low, high = (end * self._scale + self._loc for end in self._standard.support(*self._shapes))
         return low, high
 
@@ -213,6 +218,7 @@ class Coin(Common):
     """
 
     def expect(self, query: Callable[[Any], Any]) -> float:
+        """Return the mean of a query over the two sides of the coin."""
         p = self._shapes[0]
         return float(np.sum(query(np.arange(2) + self._loc) * np.array([1 - p, p])))
 
@@ -235,6 +241,7 @@ def common_distribution(name: str, args: Sequence[Any], keywords: Mapping[str, A
 
 
 def _in_range(settings: Mapping[str, Any]) -> bool:
+    """True if the parameters of a common distribution are numbers for which our own formulas hold."""
     if not all(type(value) in (int, float) and abs(value) < math.inf for value in settings.values()):
         return False
     n, loc = settings.get("n", 0), settings["loc"]

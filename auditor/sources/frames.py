@@ -38,6 +38,7 @@ def library_of(data: object) -> str | None:
 
 
 def _is_column(column: object) -> bool:
+    """True for what may be a column in a dict of columns: an array, a list, or a series of a library."""
     if isinstance(column, np.ndarray):
         return column.ndim > 0
     return isinstance(column, list) or (not isinstance(column, dict) and library_of(column) is not None)
@@ -210,6 +211,7 @@ def row_names(data: Any) -> list[object]:
 
 
 def _name_of_item(item: object) -> object:
+    """Return something hashable that equal items have in common."""
     try:
         return fingerprint(item)
     except NotComparable:  # an object of the user's own, which equals itself alone

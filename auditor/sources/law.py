@@ -66,6 +66,7 @@ class Law:
         return float(np.asarray(results, dtype=float) @ self.weights)
 
     def _derive(self, key: object, make: Callable[[], Law]) -> Law:
+        """Return the law that `make` makes of this one, from a small cache if it was made before."""
         if key not in self._derived:
             if len(self._derived) >= _DERIVED_LAWS:
                 self._derived.clear()
@@ -94,6 +95,7 @@ class Law:
         return self._derive(("median", n), lambda: self._medians(n))
 
     def _medians(self, n: int) -> Law:
+        """Return the law of the median of n independent values."""
         order = np.argsort(self.values, kind="stable")
         below = np.cumsum(self.weights[order])
         # from the other end, so that no tail is a difference of ones
@@ -204,6 +206,7 @@ class Finite(msgspec.Struct, frozen=True):
     distribution: Law
 
     def draw(self, rng: Generator, size: int) -> Any:
+        """Draw so many rows by their probabilities."""
         chosen = self.distribution.places.searchsorted(rng.random(size), side="right")
         values = self.distribution.values
         return tuple(part[chosen] for part in values) if isinstance(values, tuple) else values[chosen]
@@ -245,6 +248,7 @@ LISTED: dict[str, Callable[..., Law]] = {
 
 
 def _as_weights(weights: Any) -> Any:
+    """Return probabilities that add up to 1 exactly; ValueError where they are not even near it."""
     checked = np.asarray(weights, dtype=float)
     if len(checked) == 0 or not (checked >= 0).all() or abs(checked.sum() - 1) > 1e-9:
         raise ValueError(f"probabilities must be at least 0 and add up to 1, and these add up to {checked.sum():g}")
@@ -266,6 +270,7 @@ def binomial(rng: Generator, n: Integers, p: Reals) -> Integers:
 
 
 def _small_binomial(rng: Generator, n: Integers, p: Reals) -> Integers:
+    """Draw binomial numbers with probabilities at most 1/2; by Poisson numbers where p is too tiny for numpy."""
     tiny = _are_tiny(p) & (n * p < 30)
     if not tiny.any():
         return _numpy_binomial(rng, n, p)

@@ -107,11 +107,13 @@ class Subsample(Resampling):
         return float(self.count - size)
 
     def check_size(self, size: int) -> None:
+        """Raise BadValue if two samples of this size would not fit into the rows."""
         if size > self.count // 2:
             words = f"is more than --resample {self.text} can take of {self.count} rows: {self.count // 2}"
             raise BadValue("size", size, words)
 
     def words(self, size: int, confidence: float) -> str:
+        """Say what the rate of such samples stands for, and in which direction it may be wrong."""
         return (
             f"{self._file} The two samples of a pair share {size / self.count:.3g} of their rows on average, so two "
             "outputs tend to agree more often than those of two fresh samples would: rho tends to come out too low"
@@ -146,6 +148,7 @@ class Blocks(Resampling):
     is_chosen: bool  # whether the length comes from the data
 
     def choose(self, rng: Generator, size: int) -> Places:
+        """Choose rows in stretches of random length, each of which begins anywhere and wraps around at the end."""
         starts = rng.integers(0, self.count, size=size)
         begins = rng.random(size) < 1 / self.length
         place = np.arange(size)
@@ -153,6 +156,7 @@ class Blocks(Resampling):
         return np.asarray((starts[first] + place - first) % self.count)
 
     def words(self, size: int, confidence: float) -> str:
+        """Say what the rate of such samples stands for, and in which direction it may be wrong."""
         rows = "1 row" if self.length == 1 else f"{self.length:.3g} rows"
         chosen = ", a length chosen from the autocorrelation of the columns" if self.is_chosen else ""
         return (
@@ -215,12 +219,14 @@ class Groups(Resampling):
         return np.array([str(name) for name in names], dtype=self.ids.dtype if self.ids.dtype.kind == "O" else None)
 
     def check_size(self, size: int) -> None:
+        """Raise BadValue if a sample of this size is less than half a group."""
         if size * len(self.members) < 0.5 * self.count:
             least = math.ceil(self.count / len(self.members))
             words = f"is less than half a group, and --resample {self.text} takes whole ones: use at least {least}"
             raise BadValue("size", size, words)
 
     def words(self, size: int, confidence: float) -> str:
+        """Say what the rate of such samples stands for, and in which direction it may be wrong."""
         taken = self.drawn(size)
         return (
             f"the rate is that of samples of {taken:,} whole groups by {self.column.name!r}, drawn from the "
@@ -247,12 +253,14 @@ class Strata(Resampling):
         return whole
 
     def choose(self, rng: Generator, size: int) -> Places:
+        """Choose rows with replacement, from each stratum as many as its share of the sample."""
         drawn = [
             rows[rng.integers(0, len(rows), size=n)] for rows, n in zip(self.members, self.shares(size), strict=True)
         ]
         return rng.permutation(np.concatenate(drawn))
 
     def check_size(self, size: int) -> None:
+        """Raise BadValue if a sample of this size has no row of some stratum."""
         shares = self.shares(size)
         if size and not shares.all():
             empty = self.ids[int(np.argmin(shares))]
@@ -261,6 +269,7 @@ class Strata(Resampling):
             raise BadValue("size", size, words)
 
     def words(self, size: int, confidence: float) -> str:
+        """Say what the rate of such samples stands for, and in which direction it may be wrong."""
         return (
             f"{self._file} Each sample has the file's share of each of {len(self.members):,} strata by "
             f"{self.column.name!r}: the rate stands for samples that are stratified in the same way, and tends to be "
@@ -298,6 +307,7 @@ _EXAMPLES = {"blocks": "blocks or blocks(20)", "groups": "groups(patient)", "str
 
 
 def _length(text: str, inside: str) -> float:
+    """Return the mean length of a block that was typed within brackets."""
     try:
         length = float(inside)
     except ValueError:
@@ -332,6 +342,7 @@ def make_resampling(text: str, rows: Any, names: tuple[str, ...], target: str) -
 
 
 def _blocks(text: str, argument: str, rows: Any, names: tuple[str, ...], count: int) -> Blocks:
+    """Return the resampling of a time series in blocks; UsageError for a series that is too short or not stationary."""
     if count < _LEAST:
         raise UsageError(f"--resample {text} is for a series of at least {_LEAST} rows, and there are {count}")
     every = numbers_by_name(rows, names)
@@ -358,6 +369,7 @@ def _called(name: str) -> str:
 
 
 def _groups(text: str, count: int, column: Column, members: tuple[Places, ...], ids: Any) -> Groups:
+    """Return the resampling of whole groups of rows; UsageError where the column makes no groups."""
     if column.place is None:
         raise UsageError(
             f"--resample {text}: {column.name!r} has the labels, which a group cannot have to itself: name the column "
@@ -379,6 +391,7 @@ def _groups(text: str, count: int, column: Column, members: tuple[Places, ...], 
 
 
 def _strata(text: str, count: int, column: Column, members: tuple[Places, ...], ids: Any) -> Strata:
+    """Return the resampling within strata; UsageError where some stratum has a single row."""
     alone = [str(one) for one, rows in zip(ids, members, strict=True) if len(rows) == 1]
     if alone:
         shown = ", ".join(map(repr, alone[:3])) + (f" and {len(alone) - 3:,} more" if len(alone) > 3 else "")
@@ -409,6 +422,7 @@ def find_column(text: str, name: str, rows: Any, names: tuple[str, ...], target:
 
 
 def _complete(text: str, column: Column) -> Column:
+    """Return the column that rows are grouped by; UsageError if it lacks a value for some row."""
     values = column.values
     if values.ndim != 1:
         raise UsageError(f"--resample {text}: {column.name!r} has several values for a row")

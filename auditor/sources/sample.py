@@ -71,6 +71,7 @@ class Sample(ABC):
         return self._split(self._spend(n))
 
     def _spend(self, n: int) -> int:
+        """Take note that n examples are used up; SampleError where so many are not left."""
         if self._seen is not None:
             raise SampleError(f"these {self._left:,} examples were looked at already: take fresh ones first, then look")
         if n < 0 or n > self._left:
@@ -147,11 +148,13 @@ class RowSample(Sample):
         super().__init__(len(rows[0]) if isinstance(rows, tuple) else len(rows))
 
     def _remaining(self) -> Any:
+        """Return the rows that have not been handed on yet."""
         if isinstance(self._rows, tuple):
             return tuple(part[self._next :] for part in self._rows)
         return self._rows[self._next :]
 
     def _split(self, n: int) -> RowSample:
+        """Return the next n rows as a sample of their own, and go on behind them."""
         start, self._next = self._next, self._next + n
         if isinstance(self._rows, tuple):
             return self._handed_on(tuple(part[start : start + n] for part in self._rows))
@@ -167,6 +170,7 @@ class RowSample(Sample):
         return rows
 
     def sum(self, query: Query | None = None) -> Any:
+        """Return the sum of a query over the rows, or of the rows themselves; whole numbers are added exactly."""
         self._look()
         results = np.asarray(self._remaining() if query is None else query(self._remaining()))
         if results.ndim > 1:
@@ -178,6 +182,7 @@ class RowSample(Sample):
         return int(results.sum())
 
     def rows(self) -> Any:
+        """Return the rows that are left; nothing fresh can be taken afterwards."""
         self._look()
         return self._remaining()
 
@@ -185,6 +190,7 @@ class RowSample(Sample):
         self._seen = self._seen or (None, np.zeros(0, dtype=np.int64))
 
     def counts(self) -> tuple[Any, Integers]:
+        """Return the distinct values of the rows, and how often each occurs."""
         if self._seen is None or self._seen[0] is None:
             self._seen = _count(self._remaining())
         return self._seen
@@ -196,12 +202,14 @@ class RowSample(Sample):
         return self.map(lambda x: prefix(x, bits, length))
 
     def medians(self, n: int) -> RowSample:
+        """Return a sample of the medians of groups of n rows each."""
         check_odd(n)
         rows = _ordered(self._all())
         groups = rows[: len(rows) // n * n].reshape(-1, n)
         return self._handed_on(np.partition(groups, n // 2, axis=1)[:, n // 2])
 
     def common_prefixes(self, bits: int) -> RowSample:
+        """Return a sample that has, of each two rows, the number of leading bits that they have in common."""
         rows = prefix(self._all(), bits, bits)
         differing = rows[: len(rows) // 2 * 2 : 2] ^ rows[1::2]
         # frexp is exact below 2^53; above, the high half decides
@@ -212,6 +220,7 @@ class RowSample(Sample):
         return self._handed_on(bits - length)
 
     def thin(self, mu: Query, keep: int) -> RowSample | None:
+        """Return the first `keep` rows that are accepted, each with probability mu(row); None if too few are."""
         rows, rng = self._all(), self._randomness()
         accepted = np.flatnonzero(rng.random(_length(rows)) < np.asarray(mu(rows), dtype=float))[:keep]
         if len(accepted) < keep:
@@ -219,6 +228,7 @@ class RowSample(Sample):
         return self._handed_on(tuple(part[accepted] for part in rows) if isinstance(rows, tuple) else rows[accepted])
 
     def _randomness(self) -> Generator:
+        """Return the generator that decides which rows are accepted; UsageError where the sample has none."""
         if self._own is None:
             raise UsageError(
                 "these rows have no randomness of their own to be accepted by: annotate the subject's first parameter "
@@ -245,6 +255,7 @@ class CountSample(Sample):
         return self._rng
 
     def counts(self) -> tuple[Any, Integers]:
+        """Return the distinct values that were drawn, in order, and how often each occurs."""
         drawn, times = self._look()
         values, place = unique(drawn)  # a law may list its values in any order, and a value more than once
         counts = np.zeros(len(place) and int(place.max()) + 1, dtype=np.int64)
@@ -252,6 +263,7 @@ class CountSample(Sample):
         return values, counts
 
     def _look(self) -> tuple[Any, Integers]:
+        """Draw how often each value occurs, once, and return the values that do with their counts."""
         if self._seen is None:
             values, counts = self._draw()
             occurring = counts > 0
@@ -260,11 +272,13 @@ class CountSample(Sample):
         return self._seen
 
     def rows(self) -> Any:
+        """Return the rows that the counts stand for, in random order."""
         values, counts = self.counts()
         order = self._rng.permutation(np.repeat(np.arange(len(counts)), counts))
         return tuple(part[order] for part in values) if isinstance(values, tuple) else values[order]
 
     def _draw(self) -> tuple[Any, Integers]:
+        """Draw how often each value of the law occurs among all examples that are left."""
         if self._left > LARGEST:
             raise SampleError(
                 f"{self._left:,} examples are more than one look can count: take at most 2^63 - 1 of them"
@@ -272,6 +286,7 @@ class CountSample(Sample):
         return self._law.values, fall(self._rng, self._left, self._law.tree)[: len(self._law)]
 
     def sum(self, query: Query | None = None) -> Any:
+        """Return the sum of a query over all examples, computed from the counts."""
         values, counts = self._look()
         results = np.asarray(values if query is None else query(values))
         if results.ndim > 1:
@@ -287,6 +302,7 @@ class CountSample(Sample):
         return self._handed_on(self._law.prefixes(bits, length), self._spend(self._left))
 
     def medians(self, n: int) -> CountSample:
+        """Return a sample of the medians of groups of n examples, drawn from the law of such a median."""
         check_odd(n)
         _ordered(self._law.values)
         return self._handed_on(self._law.medians(n), self._spend(self._left) // n)
@@ -319,6 +335,7 @@ def chance_of_fewer(n: int, p: float, k: int) -> float:
 
 
 def check_odd(n: int) -> None:
+    """Raise SampleError unless groups of n rows have a row in the middle."""
     if n < 1 or n % 2 == 0:
         raise SampleError(f"medians of groups of {n} rows: the number must be odd, so that a median is one of the rows")
 
@@ -339,6 +356,7 @@ def _length(rows: Any) -> int:
 
 
 def _count(rows: Any) -> tuple[Any, Integers]:
+    """Return the distinct rows of an array or of (X, y), and how often each occurs."""
     if isinstance(rows, tuple) or rows.ndim > 1 or rows.dtype == object:
         values, place = unique(rows)
         return values, np.bincount(place).astype(np.int64)

@@ -95,6 +95,7 @@ def why_series(rows: Any, names: tuple[str, ...]) -> str:
 
 
 def _is_of_times(name: str, column: Any) -> bool:
+    """True if a column seems to hold times: by its type, by its name, or by what its ends look like."""
     if column.dtype.kind == "M":
         return True
     if column.dtype.kind in "iuf":

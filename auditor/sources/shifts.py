@@ -115,6 +115,7 @@ class Mixture(msgspec.Struct, frozen=True):
         return self._mixed(one, other, from_second)
 
     def _mixed(self, one: Any, other: Any, from_second: Any) -> Any:
+        """Return rows of the one source or the other, as `from_second` says for each row."""
         one, other = np.asarray(one), np.asarray(other)
         if one.shape != other.shape:
             raise SourceError(f"source {self.spec}: rows of shape {one.shape[1:]} and {other.shape[1:]} do not mix")
@@ -124,6 +125,7 @@ class Mixture(msgspec.Struct, frozen=True):
         return float((1 - self.share) * self.first.expect(query) + self.share * self.second.expect(query))
 
     def law(self, size: int = LARGEST) -> Law:
+        """Return the law of one row: both laws, weighted by their shares."""
         one, other = self.first.law(size), self.second.law(size)
         if isinstance(one.values, tuple) != isinstance(other.values, tuple):
             raise SourceError(f"source {self.spec}: {_ONE_HAS_LABELS}")
@@ -143,6 +145,8 @@ def parts_of(source: Any) -> Iterator[Any]:
 
 
 def _contaminated(share: float) -> Change:
+    """Return a change that makes a share of the rows outliers."""
+
     def change(rng: Generator, rows: Rows) -> tuple[Any, Any]:
         bad = rng.random(len(rows.x)) < share
         low, high = rows.all_x.min(axis=0), rows.all_x.max(axis=0)
@@ -156,6 +160,8 @@ def _contaminated(share: float) -> Change:
 
 
 def _flipped(share: float) -> Change:
+    """Return a change that gives a share of the rows a wrong label."""
+
     def change(rng: Generator, rows: Rows) -> tuple[Any, Any]:
         labels = np.unique(rows.all_y)
         bad, steps = rng.random(len(rows.y)) < share, rng.integers(1, max(2, len(labels)), len(rows.y))
@@ -166,6 +172,8 @@ def _flipped(share: float) -> Change:
 
 
 def _duplicated(share: float) -> Change:
+    """Return a change that makes a share of the rows copies of the row before them."""
+
     def change(rng: Generator, rows: Rows) -> tuple[Any, Any]:
         again = rng.random(len(rows.x)) < share
         again[:1] = False
@@ -176,6 +184,7 @@ def _duplicated(share: float) -> Change:
 
 
 def _without_group(base: Dataset, label: Any, share: float) -> Any:
+    """Return probabilities of the rows in which those with one label are drawn less often."""
     weights = np.where(_labels(base) == label, 1.0 - share, 1.0)
     if not (_labels(base) == label).any():
         raise ValueError(f"no row has the label {label!r}")
@@ -183,6 +192,7 @@ def _without_group(base: Dataset, label: Any, share: float) -> Any:
 
 
 def _by_class(base: Dataset, shares: Any) -> Any:
+    """Return probabilities of the rows that give each label its share."""
     labels, found = _labels(base), np.zeros(base.count)
     if not isinstance(shares, Mapping) or not all(_is_weight(one) for one in shares.values()):
         raise ValueError("give {label: weight}, weights of at least 0")
@@ -195,12 +205,14 @@ def _by_class(base: Dataset, shares: Any) -> Any:
 
 
 def _normal(weights: Any) -> Any:
+    """Return weights as probabilities that add up to 1; ValueError where all of them are 0."""
     if not weights.sum() > 0:
         raise ValueError("no row is left")
     return weights / weights.sum()
 
 
 def _labels(base: Dataset) -> Any:
+    """Return the labels of a data set; ValueError if it has none."""
     if not isinstance(base.rows, tuple):
         raise ValueError(f"{base.name} has no labels: name the column, data.csv#label")
     return base.rows[1]
@@ -211,6 +223,7 @@ def _is_weight(value: object) -> bool:
 
 
 def _share(value: object) -> float:
+    """Return a share as a float; ValueError unless it is in [0, 1]."""
     if not _is_weight(value) or not 0 <= float(value) <= 1:  # type: ignore[arg-type]
         raise ValueError(f"a share must be in [0, 1], and it is {value!r}")
     return float(value)  # type: ignore[arg-type]
@@ -232,6 +245,7 @@ def load_shift(spec: str, load: Load) -> Shifted | Mixture:
 
 
 def _shifted(spec: str, name: str, base: Any, given: list[Any]) -> Shifted:
+    """Return the data set with the change that a spec names; ValueError where its rows cannot be changed so."""
     if not isinstance(base, Dataset):
         raise ValueError(f"{base.name} is no data set: give a file, e.g. data.csv#label, or sklearn:load_iris")
     parts = base.rows if isinstance(base.rows, tuple) else (base.rows,)

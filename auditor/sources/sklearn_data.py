@@ -50,6 +50,7 @@ def from_sklearn(spec: str, name: str, args: list[Any], keywords: dict[str, Any]
 
 
 def _function(spec: str, name: str) -> Callable[..., Any]:
+    """Return a function of sklearn.datasets by its name; UsageError if there is none."""
     try:
         import sklearn.datasets
     except ImportError as error:
@@ -91,6 +92,7 @@ def _no_download() -> Iterator[None]:
 
 
 def _not_here(spec: str, name: str, error: BaseException) -> UsageError:
+    """Return the error for a data set that cannot be loaded, with what to do if it was never downloaded."""
     if not name.startswith("fetch_"):
         return UsageError(f"source {spec!r}: {in_words(error)}")
     call = spec.removeprefix("sklearn:")

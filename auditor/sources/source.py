@@ -85,6 +85,7 @@ class Sampler:
         return _checked(self._called(self.fn, "fn(rng, {1})", rng, size), size, self.name)
 
     def _called(self, fn: Callable[..., Any], how: str, *arguments: Any) -> Any:
+        """Call a function of the user's source; what it raises becomes a SourceError with the name of the source."""
         try:
             return call_user_code(fn, *arguments)
         except UnknownTruth:
@@ -96,11 +97,13 @@ class Sampler:
             raise SourceError(f"source {self.name} raised {in_words(error)} ({called})").caused_by(error) from error
 
     def expect(self, query: Query | None = None) -> float:
+        """Return the exact mean that the user's object knows; UnknownTruth where it has no `expect`."""
         if not hasattr(self.own, "expect"):
             raise UnknownTruth(f"the exact mean over {self.name} is not known: it is a function, not a distribution")
         return float(self._called(self.own.expect, "expect(query)", query))
 
     def law(self, size: int = LARGEST) -> Law:
+        """Return the law that the user's object knows; UnknownTruth where it has no `law`."""
         if not hasattr(self.own, "law"):
             raise UnknownTruth(f"the values of {self.name} cannot be listed: it is a function, not a distribution")
         if size not in self._laws:
@@ -127,6 +130,7 @@ def _checked(rows: Any, size: int, name: str) -> Any:
 
 
 def _check_rows(part: Any, size: int, name: str) -> None:
+    """Raise SourceError unless a source returned as many rows as it was asked for, none of them with NaN."""
     is_table = library_of(part) is not None
     if not is_table and (not hasattr(part, "__len__") or (isinstance(part, np.ndarray) and part.ndim == 0)):
         raise SourceError(f"source {name} returned {type(part).__name__}: return an array of {size} rows or (X, y)")
@@ -139,6 +143,7 @@ def _check_rows(part: Any, size: int, name: str) -> None:
 
 
 def _has_nan(rows: Any) -> bool:
+    """True if an array of floats has a NaN."""
     if rows.dtype.kind not in "fc" or not rows.size:
         return False
     least = rows.item(rows.argmin())  # argmin finds a NaN if there is one, several times as fast as min for a few rows
@@ -209,6 +214,7 @@ def is_dataset(source: object) -> bool:
 
 
 def _is_rows(source: object) -> bool:
+    """True if the object that was given as a source is the rows themselves, and not something that draws rows."""
     if isinstance(source, np.ndarray) or library_of(source) is not None:
         return True
     is_pair = isinstance(source, tuple) and len(source) == 2
@@ -237,6 +243,7 @@ def as_sources(source: object) -> list[object]:
 
 
 def _is_plain_text(text: str) -> bool:
+    """True if a text can be no spec of a source, so that it must be a row of texts."""
     if is_shift(text) or is_file_spec(text) or text.startswith("sklearn:"):
         return False
     place = text.strip().partition("(")[0]
@@ -249,6 +256,7 @@ def _is_plain_text(text: str) -> bool:
 
 @cache
 def _distributions() -> frozenset[str]:
+    """Return the names of all distributions of scipy.stats."""
     import scipy.stats
 
     return frozenset(key for key, value in vars(scipy.stats).items() if hasattr(value, "rvs") and callable(value))
@@ -284,12 +292,14 @@ def load_dataset(source: object, resample: str, kind: str | None = None, memory:
 
 
 def _of_rows(rows: Any, spec: str | None, resample: str, memory: int | None) -> Dataset:
+    """Return the data set of rows that were given as an object: arrays, a table, a list or anything with items."""
     if isinstance(rows, (tuple, np.ndarray)) or library_of(rows):
         return from_arrays(rows, spec, spec, resample)
     return from_rows(read_items(rows, spec or type(rows).__name__, memory), spec, spec, resample)
 
 
 def _from_spec(spec: str) -> Source:
+    """Return the source that a spec names: a shift, module:fn, a file, sklearn:NAME or a distribution."""
     if is_shift(spec):
         return load_shift(spec, _part)
     if _is_place(spec):
@@ -335,6 +345,7 @@ def _with_keywords(spec: str) -> Sampler:
 
 
 def _scipy_distribution(spec: str) -> Distribution:
+    """Return the distribution that a call such as norm(loc=1) names; UsageError where scipy.stats has none."""
     name, args, keywords = _parse_call(spec)
     if common := common_distribution(name, args, keywords):
         return Distribution(spec, common)

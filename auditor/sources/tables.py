@@ -127,6 +127,7 @@ def _lines(spec: str, content: bytes) -> Iterator[tuple[int, list[str]]]:
 
 
 def _check_header(spec: str, header: Sequence[str]) -> None:
+    """Raise UsageError if the header of a file has a wrong separator, or two columns of one name."""
     for sign, name in _SEPARATORS.items():
         if len(header) == 1 and sign in header[0]:
             raise UsageError(f"source {spec!r} is separated by {name}: write it with commas, and numbers with points")
@@ -176,6 +177,7 @@ def read_npz(spec: str, content: bytes) -> dict[str, Any]:
 
 
 def read_parquet(spec: str, content: bytes) -> dict[str, Any]:
+    """Return the columns of a parquet file by name; UsageError where it has holes or cannot be read."""
     table = _read_arrow(spec, content)
     _check_header(spec, table.column_names)
     for name in table.column_names:
@@ -188,6 +190,7 @@ def read_parquet(spec: str, content: bytes) -> dict[str, Any]:
 
 
 def _read_arrow(spec: str, content: bytes) -> Any:
+    """Return a parquet file as a table of pyarrow; UsageError where it does not fit into memory."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -205,6 +208,7 @@ def _read_arrow(spec: str, content: bytes) -> Any:
 
 
 def _unreadable(spec: str, kind: str, error: Exception) -> UsageError:
+    """Return the error for a file that its library refuses, in a line."""
     words = " ".join(str(error).split())[:300]
     return UsageError(f"source {spec!r} cannot be read as {kind}: {words or type(error).__name__}")
 
