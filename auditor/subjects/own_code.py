@@ -208,7 +208,10 @@ def _modules_of(things: Iterable[object]) -> tuple[str, ...]:
                 found.append(name)
             elif (code := getattr(made, "__code__", None)) and (known := getattr(made, "__globals__", None)):
                 found += [
-                    one for word in code.co_names if known.get(word) is not made for one in _home(known.get(word))
+                    one
+                    for word in code.co_names
+                    if known.get(word) is not made
+                    for one in _module_behind(known.get(word))
                 ]
     return tuple(found)
 
@@ -236,7 +239,7 @@ def _walk(names: Iterable[str], by_file: Collection[str] = ()) -> Iterator[tuple
             waiting += [*_imports(path, spec.parent), *_held(sys.modules.get(name))]
 
 
-def _home(value: object) -> Iterator[str]:
+def _module_behind(value: object) -> Iterator[str]:
     """Yield the module that a value is, or that defines it."""
     if isinstance(value, ModuleType):
         yield value.__name__
@@ -255,10 +258,10 @@ def _held(module: ModuleType | None) -> Iterator[str]:
     for value in list(vars(module).values()) if module else ():
         if inside and isinstance(value, ModuleType) and value.__name__.startswith(inside):
             continue
-        yield from _home(value)
+        yield from _module_behind(value)
         if type(value) in (dict, list, tuple, set):
             for inner in list(value.values() if type(value) is dict else value):
-                yield from _home(inner)
+                yield from _module_behind(inner)
 
 
 def _imports(path: Path, package: str | None) -> tuple[str, ...]:

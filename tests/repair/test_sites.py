@@ -24,7 +24,7 @@ from auditor.randomness import Randomness, from_key, root_key
 from auditor.repair import rounded, sites
 from auditor.repair.mechanisms import keyed_draws
 from auditor.repair.mechanisms.keyed_draws import Sites
-from auditor.subjects.own_code import _home
+from auditor.subjects.own_code import _package_folder
 from auditor.trials.trial import run_pair
 
 PAIRS = range(12)
@@ -458,5 +458,9 @@ def test_draws_are_counted_by_the_values_that_they_give_or_move(result: Any, giv
 
 def test_the_home_of_a_module_is_the_folder_of_its_package_or_its_file() -> None:
     folder = os.path.dirname(str(asyncio.__file__)) + os.sep
-    assert (_home("asyncio.events"), _home("asyncio")) == (folder, folder)
-    assert (_home("weakref"), _home("auditor.flow.run"), _home("no.such.module")) == (weakref.__file__, "", "")
+    assert (_package_folder("asyncio.events"), _package_folder("asyncio")) == (folder, folder)
+    assert (_package_folder("weakref"), _package_folder("auditor.flow.run"), _package_folder("no.such.module")) == (
+        weakref.__file__,
+        "",
+        "",
+    )
