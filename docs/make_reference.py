@@ -332,6 +332,29 @@ def everyday_map() -> str:
     return COLUMNS + "".join(map(row, LATER))
 
 
+DIMENSIONS = (*range(1, 11), 12, 14, 16, 20, 24, 25, 32, 48, 64, 100)
+
+
+def rounding() -> str:
+    """Return the table of the rows that a mean takes, by tiling and dimension, the fewest in bold."""
+    from algorithms.everyday.mean_sizes import by_boxes, by_foams, by_lattice
+    from auditor.repair.mechanisms.foam import MAX_FOAM_DIMENSION
+
+    tilings = ("boxes", "foams", "D", "A*", "E8", "Leech")
+    head = f"| d | {' | '.join(tilings)} | fewest | times fewer |\n|---|{'---|' * len(tilings)}---|---|\n"
+    lines = []
+    for d in DIMENSIONS:
+        asked = (0.1 * d**0.5, 0.1, 0.05, 0.5, d)
+        rows = {"boxes": by_boxes(*asked).rows}
+        if d <= MAX_FOAM_DIMENSION:
+            rows["foams"] = by_foams(*asked).rows
+        rows |= {one: by_lattice(*asked, one).rows for one in tilings[2:] if one != "D" or d > 1}
+        fewest = min(rows, key=lambda one: rows[one])
+        cells = [f"**{rows[one]:,}**" if one == fewest else f"{rows[one]:,}" if one in rows else "-" for one in tilings]
+        lines.append(f"| {d} | {' | '.join(cells)} | {fewest} | {rows['boxes'] / rows[fewest]:.1f} |\n")
+    return head + "".join(lines)
+
+
 # Reports, which are kept in a folder of their own
 
 
@@ -365,6 +388,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "reference/python": python,
     "reference/record": record,
     "reference/repair": repair,
+    "rounding": rounding,
 }
 
 if __name__ == "__main__":

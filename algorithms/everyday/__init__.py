@@ -31,6 +31,14 @@ Mean by foams: a mean rounded by a centred foam, parted at most sqrt(8 pi) |T - 
     test_mean_foams::test_the_constant_is_the_limit_of_diagonals_and_four_along_an_axis
     test_mean_foams::test_two_points_are_parted_as_exactly_in_one_dimension
     algorithms/test_conformance::test_its_claim_holds_on_hard_sources
+Mean by lattices: a mean rounded to a shifted lattice, parted at most 2 / sqrt(3) rate sqrt(d) sigma / (w sqrt(n))
+    mean_lattices:r_mean_vector_lattice mean_sizes:by_lattice mean_lattices:hexagons_part auditor.repair:on_lattice
+    rate radius: below (d + 4) / sqrt(24) for A_d*, 2 for E8 and sqrt(12) for Leech, where boxes have d/2; any d
+    repair/mechanisms/test_lattice::test_close_points_are_parted_at_the_rate_of_the_shadow
+    repair/mechanisms/test_lattice::test_no_shadow_is_above_the_rate_which_its_facets_add_up_to
+    repair/mechanisms/test_lattice::test_decoders_find_the_closest_point_of_all
+    algorithms/test_conformance::test_its_rho_is_the_exact_one
+    algorithms/test_conformance::test_its_claim_holds_on_hard_sources
 Mean by medians: medians of k means, rounded to boxes, for rows that have a variance and no more
     mean_heavy:r_mean_vector_heavy mean_heavy:by_medians mean_laws:median_parted
     E|T_i - T'_i| <= 2 sigma sqrt(k / (3 n)), and 0.6 sigma sqrt(k / n) on its hard source

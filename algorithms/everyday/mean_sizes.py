@@ -35,11 +35,14 @@ steps to a symmetric walk; at p = 1/2 it is C(2n, n) / 4^n <= 1 / sqrt(pi n).
 Parting by foams: rho <= sqrt(8 pi) E|T - T'|_2 / w (`mean_foams`) and E|T - T'|_2^2 <= 2 d sigma^2 / n, so a =
 4 sqrt(pi d) sigma / rho.
 
-Radius: sqrt(d)/2 always. Both move T by w U, U in [-1/2, 1/2]^d independent of T and its coordinates of each other.
-U_i^2 <= 1/4 has the mean q and the variance v (1/12 and 1/180 by boxes; by foams 1/12 - 1/(2 pi^2) and
-1/180 - 1/(6 pi^2) + 5/(4 pi^4)), so |U|^2 <= q d + sqrt(2 d v L) + (1/4 - q) L/3 but for delta/2 = exp(-L) (Bernstein),
-where T has the other half of delta. At delta = 0.05 that is smaller from d = 4 (foams: 2) on, for large d by
-sqrt(3) (foams: 2.8) times.
+Parting by lattices: rho <= 2 / sqrt(3) rate sqrt(d) sigma / (w sqrt(n)), by the same inequality at each facet of a cell
+(`auditor.repair.mechanisms.lattice`), and T moves by at most radius w: a = 2 rate sqrt(d) sigma / (sqrt(3) rho).
+
+Radius of boxes and foams: sqrt(d)/2 always. Both move T by w U, U in [-1/2, 1/2]^d independent of T and its
+coordinates of each other. U_i^2 <= 1/4 has the mean q and the variance v (1/12 and 1/180 by boxes; by foams
+1/12 - 1/(2 pi^2) and 1/180 - 1/(6 pi^2) + 5/(4 pi^4)), so |U|^2 <= q d + sqrt(2 d v L) + (1/4 - q) L/3 but for
+delta/2 = exp(-L) (Bernstein), where T has the other half of delta. At delta = 0.05 that is smaller from d = 4 (foams:
+2) on, for large d by sqrt(3) (foams: 2.8) times.
 
 Cost: a few logarithms; plans are kept.
 """
@@ -52,6 +55,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 
 from algorithms import coin_problem
+from auditor.repair import lattice_for
 
 FOAM = math.sqrt(8 * math.pi)  # how often a foam of width 1 parts two points, by their distance
 GINI = 2 / math.sqrt(3)  # E|V - V'| by the deviation of V
@@ -133,6 +137,15 @@ def by_foams(eps: float, rho: float, delta: float, sigma: float, d: int) -> Mean
     check_parameters(eps, rho, delta, sigma, d)
     noise = partial(sub_gaussian_noise, sigma=sigma, d=d)
     return least_plan(eps, delta, d, noise=noise, parting=FOAM * math.sqrt(2 * d) * sigma / rho, moved=DROPLET)
+
+
+@lru_cache(typed=True)
+def by_lattice(eps: float, rho: float, delta: float, sigma: float, d: int, lattice: str) -> MeanPlan:
+    """Plan the cells of a lattice; "best" is the one with the fewest rows in this dimension."""
+    check_parameters(eps, rho, delta, sigma, d)
+    one = lattice_for(lattice, d)
+    parting = GINI * one.rate_of(d) * math.sqrt(d) * sigma / rho
+    return planned(eps, delta, sub_gaussian_noise(delta, sigma, d), parting, one.radius_of(d))
 
 
 def plain_size(eps: float, delta: float, sigma: float, d: int) -> int:

@@ -1,7 +1,7 @@
 """Broken twins of the reproducible mean: ways to round a vector that look right. Each must be caught, and says why.
 
-Each is `r_mean_vector` at its defaults with one step changed. (One offset for all coordinates is no such way: see
-`mean_vector`.)
+Each is `r_mean_vector` or `r_mean_vector_lattice` at its defaults with one step changed. (One offset for all
+coordinates is no such way: see `mean_vector`.)
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ import math
 
 import numpy as np
 
-from algorithms.everyday.mean_sizes import by_boxes
+from algorithms.everyday.mean_lattices import pairwise_fair
+from algorithms.everyday.mean_sizes import by_boxes, by_lattice
 from algorithms.everyday.mean_vector import Reals, coins, mean_of
 from auditor import Randomness, Sample, subject
-from auditor.repair import on_grid
+from auditor.repair import lattice_for, on_grid
 
 D = 3
 PLAN = (0.2, 0.1, 0.05, 0.5, D)  # eps, rho, delta, sigma, d
@@ -62,3 +63,18 @@ def mean_vector_no_offset(sample: Sample, r: Randomness) -> Reals:
     """Round to boxes that always have an end at 1/2."""
     width = by_boxes(*PLAN).width
     return on_grid(mean_of(sample, d=D), (0.5 / width + 0.5) % 1, width)
+
+
+@subject(
+    source=pairwise_fair(),
+    sample="counts",
+    size=15_172,
+    expect="fail",
+    reason="a mean halfway between two points of the lattice falls to either, and without a shift it stays there",
+)
+def mean_vector_lattice_at_rest(sample: Sample, r: Randomness) -> Reals:
+    """Round to E8 with the mean 1/2 always in the middle of a facet."""
+    width = by_lattice(0.3, 0.1, 0.05, 0.5, 8, "E8").width
+    halfway = np.array([0.5, 0.5, 0, 0, 0, 0, 0, 0])
+    near = lattice_for("E8", 8).nearest(((mean_of(sample, d=8) - 0.5) / width + halfway)[None])[0]
+    return np.asarray(0.5 + width * (near - halfway))

@@ -19,7 +19,8 @@ here. Wrappers take a learner A(sample, r) and are one:
 
 and `auditor.repair.sklearn` has estimators of them. Each is a `Repaired` (`seam`): what is computed from the sample,
 `core`, comes apart from what shared randomness makes of it, `finish`. The other names are the mechanisms: `boxes`,
-`foams`, `up_to_grid`, `random_threshold`, `choose`, `heavy_values`, and the probabilities that go with them.
+`foams`, `on_lattice`, `up_to_grid`, `random_threshold`, `choose`, `heavy_values`, and the probabilities that go with
+them.
 """
 
 # ruff: noqa: F401
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
         law_mismatch,
         top_mismatch,
     )
+    from auditor.repair.mechanisms.lattice import lattice_for, lattice_mismatch, on_lattice
     from auditor.repair.mechanisms.ranks import (
         conformal_rank,
         quantile_rank,
@@ -83,6 +85,7 @@ _NAMES = {
     "mechanisms.foam": "block_size centred_foams first_stages foam_mismatch foams",
     "mechanisms.grid": "boxes check_cells grid_mismatch on_grid one_grid_mismatch up_to_grid",
     "mechanisms.gumbel": "choice_mismatch choose choose_place gumbels law_mismatch top_mismatch",
+    "mechanisms.lattice": "lattice_for lattice_mismatch on_lattice",
     "mechanisms.ranks": "conformal_rank quantile_rank rank_mismatch rank_size rank_spread rank_tail_size",
     "mechanisms.strengths": "choice_rho erm_rho erm_size erm_strength least_regret",
     "mechanisms.threshold": "first_heavy first_heavy_mismatch heavy_mismatch heavy_values random_threshold "

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from auditor.errors import BadValue, NotComparable, SubjectError, suggestion
 from auditor.escape import is_tangled
-from auditor.repair.mechanisms.grid import has_cells, why_no_cell
+from auditor.repair.mechanisms.grid import MOST_CELLS, has_cells, why_no_cell
 from auditor.repair.seam import positive
 from auditor.subjects.estimators import is_estimator
 from auditor.values import Step, base_value, describe, mapped, path_text
@@ -105,8 +105,10 @@ def _meet(known: str, path: str) -> bool:
     return _covers(known, path) or _covers(path, known)
 
 
-def take_apart(output: Any, widths: Widths) -> Apart:
-    """Return the numbers that have a width, in memory of ours, and what is left of the output without them."""
+def take_apart(output: Any, widths: Widths, *, most: float = MOST_CELLS) -> Apart:
+    """Return the numbers that have a width, in memory of ours, and what is left of the output without them.
+
+    SubjectError where a number is more than `most` cells from 0."""
     if is_tangled(output):
         raise NotComparable("the output reaches the same parts in too many ways: return each number in one place alone")
     rest, found = _taken_out(output, widths, whole=widths.whole or not widths.is_one)
@@ -116,7 +118,7 @@ def take_apart(output: Any, widths: Widths) -> Apart:
     paths = sorted(found)
     x, width = (np.concatenate([found[path][side] for path in paths]).astype(float) for side in (0, 1))
     whole = np.concatenate([np.full(len(found[path][0]), not _is_float(found[path][0])) for path in paths])
-    _check_cells(found, x, width)
+    _check_cells(found, x, width, most)
     return Apart(rest, {path: len(found[path][0]) for path in paths}, x, width, whole)
 
 
@@ -229,15 +231,15 @@ def _check_can_be_rounded(path: str, leaf: Any, width: Any) -> None:
         raise SubjectError(f"{path} is {describe(leaf, 60)}, and a grid holds whole numbers up to 2^53: return a float")
 
 
-def _check_cells(found: Found, x: Reals, width: Reals) -> None:
+def _check_cells(found: Found, x: Reals, width: Reals, most: float) -> None:
     """Every number must have a cell; SubjectError with the first that has none."""
-    none = np.flatnonzero(~has_cells(x, width))
+    none = np.flatnonzero(~has_cells(x, width, most=most))
     if len(none):
         places = [(path, place) for path in sorted(found) for place in np.argwhere(found[path][2]).tolist()]
         path, place = places[none[0]]
         where = f"{path}[{', '.join(map(str, place))}]" if place else path
         number = float(x[none[0]])
-        raise SubjectError(f"{where} is {number!r}, and {why_no_cell(number, float(width[none[0]]))}")
+        raise SubjectError(f"{where} is {number!r}, and {why_no_cell(number, float(width[none[0]]), most=most)}")
 
 
 def _check_found(output: Any, widths: Widths, numbers: Mapping[str, Any]) -> None:

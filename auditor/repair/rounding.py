@@ -12,15 +12,16 @@ import numpy as np
 from auditor.errors import BadValue, SubjectError, UsageError, check_count, suggestion
 from auditor.randomness import Randomness
 from auditor.repair.mechanisms.foam import RATE, centred_foams, foam_mismatch
-from auditor.repair.mechanisms.grid import APART, grid_mismatch, has_cells, on_grid, on_whole_grid, parted
+from auditor.repair.mechanisms.grid import APART, MOST_CELLS, grid_mismatch, has_cells, on_grid, on_whole_grid, parted
 from auditor.repair.mechanisms.gumbel import uniforms
+from auditor.repair.mechanisms.lattice import LATTICES, MOST_SLANTED, lattice_for, lattice_mismatch, on_lattice
 from auditor.repair.numbers_of import Apart, Reals, Widths, put_back, take_apart
 from auditor.repair.seam import Repaired, positive
 from auditor.subjects.estimators import Estimator, Fit, Learner, predicts_numbers
 from auditor.subjects.subject import load_subject
 from auditor.values import describe, same
 
-TILINGS = ("boxes", "foams")
+TILINGS = ("boxes", "foams", *LATTICES)
 
 
 @overload
@@ -35,11 +36,13 @@ def rounded(learner: Any, width: Any, *, tiling: str = "boxes") -> Rounded | Rou
     """Return the learner with the numbers of its output rounded to a grid, each path with a random offset of its own.
 
     Guarantee: rho = E[1 - prod_i (1 - min(1, |c_i - c'_i| / w_i))] exactly, c and c' the numbers of two runs, if all
-    else in the output is the same; at most `claimed(spread)`. Foams: at most sqrt(8 pi) E|c - c'|_2 / w.
+    else in the output is the same; at most `claimed(spread)`. Foams: at most sqrt(8 pi) E|c - c'|_2 / w; lattices: at
+    most `rate` E|c - c'|_2 / w (`mechanisms.lattice`).
     Proof: two numbers share a cell unless one of its ends falls between them, and ends are uniform modulo the width;
     offsets are independent, so the probabilities of no difference multiply. E|c - c'| is at most 2/sqrt(3) times c's
     deviation (`mechanisms.grid`).
-    Price: a number moves by at most half its width; by foams all of d together by at most sqrt(d)/2 widths.
+    Price: a number moves by at most half its width; by foams all of d together by at most sqrt(d)/2 widths, by lattices
+    by at most `radius`.
 
     `width` is a number, or maps paths to numbers: {"coef": 0.1, "output[0]": 2.0}. What has no width stays as it is.
     Whole numbers stay whole, on a grid of whole width: where their path has a width, or where an output without floats
@@ -47,7 +50,8 @@ def rounded(learner: Any, width: Any, *, tiling: str = "boxes") -> Rounded | Rou
     output is then a copy of it with these rounded, and the formula an upper bound for its predictions.
     One number as the width of a regressor rounds its predictions, all with one offset: those of a point then differ
     with probability min(1, |c - c'| / w) exactly, which is about churn, and not about rho.
-    `tiling="foams"` rounds all numbers as one vector of at most 24.
+    Other tilings round all numbers as one vector: "D", "A*", "E8" and "Leech" to the points of a lattice, "best" to
+    that which moves a vector the least for the same rho, and "foams" at most 24 numbers by a random foam.
     """
     if tiling == "boxes" and not isinstance(width, Mapping) and _is_regressor(learner):
         return RoundedPredictions(learner, width)
@@ -73,17 +77,27 @@ class Rounded(Repaired):
         self.mismatch_is = "exact" if tiling == "boxes" and not self.is_estimator else "upper"
 
     def core_of(self, output: Any) -> Apart:
-        return take_apart(output, self.widths)
+        return take_apart(output, self.widths, most=MOST_SLANTED if self.tiling in LATTICES else MOST_CELLS)
 
     def finish(self, core: Apart, r: Randomness) -> Any:
-        if self.tiling == "foams" and core.whole.any():
-            raise SubjectError("foams round floats, and the output has whole numbers with a width: use boxes for them")
+        if self.tiling != "boxes" and core.whole.any():
+            raise SubjectError(
+                f"{self._called} round floats, and the output has whole numbers with a width: use boxes for them"
+            )
+        if self.tiling in LATTICES:
+            return put_back(core, on_lattice(core.numbers, r.child("lattice"), lattice=self.tiling, width=core.widths))
         return put_back(core, _foamed(core, r) if self.tiling == "foams" else _boxed(core, r))
+
+    @property
+    def _called(self) -> str:
+        return f"cells of {self.tiling}" if self.tiling in LATTICES else self.tiling
 
     def mismatch(self, first: Apart, second: Apart) -> float:
         same_rest = self.is_estimator or same(first.rest, second.rest)
         if not same_rest or first.sizes != second.sizes:
             return 1.0
+        if self.tiling in LATTICES:
+            return lattice_mismatch(first.numbers, second.numbers, first.widths, self.tiling)
         of_tiling = grid_mismatch if self.tiling == "boxes" else foam_mismatch
         return of_tiling(first.numbers, second.numbers, first.widths)
 
@@ -99,8 +113,11 @@ class Rounded(Repaired):
         return math.ceil((self._factor(numbers) * spread / (rho * self.widths.least)) ** 2)
 
     def _factor(self, numbers: int) -> float:
-        """Return the factor of spread / width: a union bound for boxes, E|c - c'|_2 <= sqrt(2 d) spread for foams."""
+        """Return the factor of spread / width: a union bound for boxes, E|c - c'|_2 <= sqrt(2 d) spread for foams, and
+        for lattices what their rate makes of two copies of a vector."""
         check_count("numbers", numbers, least=1, example=10)
+        if self.tiling in LATTICES:
+            return APART * lattice_for(self.tiling, numbers).rate_of(numbers) * math.sqrt(numbers)
         return APART * numbers if self.tiling == "boxes" else RATE * math.sqrt(2 * numbers)
 
 

@@ -35,6 +35,7 @@ from algorithms.everyday import (
     erm,
     identity_test,
     mean_heavy,
+    mean_lattices,
     mean_laws,
     usual_tests,
 )
@@ -44,7 +45,7 @@ from algorithms.everyday.choice import TIED, strength
 from algorithms.everyday.choice_laws import rho_of_bits, rho_of_opposites, rho_of_rare
 from algorithms.everyday.conformal import GAP
 from algorithms.everyday.hypothesis_classes import class_of
-from algorithms.everyday.mean_sizes import by_boxes
+from algorithms.everyday.mean_sizes import by_boxes, by_lattice
 from algorithms.everyday.mean_vector import COINS, coins
 from algorithms.everyday.order_statistics import rho_of_cdf, rho_of_law
 from algorithms.everyday.quantile import LOW_DENSITY, width
@@ -106,6 +107,7 @@ identity_test_fixed |  | 15863 | - | - | - | - | fail | pmf({0: 0.2286, 1: 0.110
 judged_winner | statistic=mean better=higher by=model score=score unit=item without= | - | - | - | - | - | pass | algorithms.decisions.tables:JUDGED
 list_of_biases | d=2 eps=0.1 eta=0.1 sample_scale=1.0 | 4612 | - | 0.1 | 185 | - | pass | points([[0, 0], [0, 1], [1, 0], [1, 1]],
 mean |  | 100 | - | - | - | - | fail | norm
+mean_vector_lattice_at_rest |  | 15172 | - | - | - | - | fail | points([[1, 1, 1, 1, 1, 1, 1, 1], [1, 0,
 mean_vector_no_offset |  | 7770 | - | - | - | - | fail | points([[0, 0, 0], [0, 0, 1], [0, 1, 0],
 mean_vector_offset_of_data |  | 7770 | - | - | - | - | fail | points([[0, 0, 0], [0, 0, 1], [0, 1, 0],
 mean_vector_width_of_data |  | 7770 | - | - | - | - | fail | points([[0, 0, 0], [0, 0, 1], [0, 1, 0],
@@ -150,6 +152,7 @@ r_mean_vector | eps=0.2 rho=0.1 delta=0.05 sigma=0.5 d=3 sample_scale=1.0 | 7770
 r_mean_vector_clipped | eps=0.5 rho=0.2 delta=0.001 sigma=1.0 d=2 centre=0.0 sample_scale=1.0 | 1060 | 0.2 | 0.001 | 264 | 0.199969 | pass | points([[0, 0], [0, 39], [39, 0], [39, 3
 r_mean_vector_foams | eps=0.2 rho=0.2 delta=0.05 sigma=0.5 d=2 sample_scale=1.0 | 9648 | 0.2 | 0.05 | 110 | 0.199998 | pass | points([[0, 0], [0, 1], [1, 0], [1, 1]],
 r_mean_vector_heavy | eps=0.5 rho=0.2 delta=0.001 sigma=1.0 d=2 sample_scale=1.0 | 5285 | 0.2 | 0.001 | 795 | 0.199939 | pass | points([[0, 0], [0, 39], [39, 0], [39, 3
+r_mean_vector_lattice | eps=0.3 rho=0.1 delta=0.05 sigma=0.5 d=8 lattice=best sample_scale=1.0 | 15172 | 0.1 | 0.05 | 205 | 0.0999994 | pass | points([[1, 0, 1, 0, 1, 0, 1, 0], [0, 1,
 r_mean_vector_one_offset | eps=0.2 rho=0.1 delta=0.05 sigma=0.5 d=3 sample_scale=1.0 | 7770 | 0.1 | 0.05 | 173 | 0.0999942 | pass | points([[0, 0, 0], [0, 0, 1], [0, 1, 0],
 r_median | d=8 tau=0.05 rho=0.2 sample_scale=1.0 | 10311449832992238451227 | 0.2 | 0.1 | - | - | pass | randint(0, 256)
 r_median_as_published | d=8 tau=0.05 rho=0.05 | 5708355181924381307508312024605 | 0.05 | 0.025 | - | - | fail | randint(0, 256)
@@ -200,6 +203,9 @@ r_erm_realisable | hypotheses=stumps(5,1000) alpha=0.01 | 518957 | 0.1 | 0.05
 r_coreset | d=1 | 250529626 | 0.2 | -
 r_mean_vector | sample_scale=0.5 | 3885 | 0.1 | 0.05
 r_mean_vector_foams | rho=0.1 | 34293 | 0.1 | 0.05
+r_mean_vector_lattice | lattice=D | 28315 | 0.1 | 0.05
+r_mean_vector_lattice | lattice=A* d=2 eps=0.2 | 1919 | 0.1 | 0.05
+r_mean_vector_lattice | d=20 eps=0.5 | 37041 | 0.1 | 0.05
 r_mean_vector_heavy | sample_scale=0.5 | 2645 | 0.2 | 0.001
 r_single_heavy_hitter | v=0.8 | 759 | 0.1 | 0.05
 r_single_heavy_hitter | sample_scale=0.01 | 156 | 0.1 | 0.05
@@ -233,6 +239,7 @@ TWINS: dict[str, tuple[str, ...]] = {
         *("mean_vector_no_offset", "mean_vector_offset_of_data", "mean_vector_width_of_data"),
         "float_sum_in_sample_order",
     ),
+    "r_mean_vector_lattice": ("mean_vector_lattice_at_rest",),
     "r_quantile": ("quantile_by_histogram", "quantile_to_whole_widths"),
     "r_conformal": ("conformal_to_nearest", "conformal_by_own_scale"),
     "r_choice": ("choice_by_argmax", "choice_noise_by_position"),
@@ -390,7 +397,10 @@ r_mean_vector | size: d=True | d=True must be an integer of at least 1
 r_mean_vector | size: sample_scale=0 | sample_scale=0 must be above 0
 r_mean_vector_clipped | sigma=0 | sigma=0 must be above 0
 r_mean_vector_clipped | run: centre=inf | centre=inf must be a number: what rows are near to, e.g. 0
-r_mean_vector_foams | size: d=25 | d=25 must be at most 24 for foams, which take 2^d stages: use r_mean_vector
+r_mean_vector_foams | size: d=25 | d=25 must be at most 24 for foams, which take 2^d stages: use r_mean_vector_lattice
+r_mean_vector_lattice | lattice=E9 | lattice='E9' must be one of D, A*, E8, Leech, best
+r_mean_vector_lattice | size: d=1 lattice=D | lattice='D' must be another one for a single number, e.g. A*
+r_mean_vector_lattice | size: d=0 | d=0 must be an integer of at least 1
 r_mean_vector_heavy | sigma=0 | sigma=0 must be above 0
 r_mean_vector_heavy | delta=1e-200 | delta=1e-200 must be at least 2e-99 for d=2, for medians of means: use r_mean_vector_clipped
 r_median | tau=0.0 | tau=0.0 must be in (0, 1/2): the accuracy, e.g. 0.05
@@ -1047,6 +1057,7 @@ USUAL = {"tau": 0.1, "rho": 0.1, "delta": 0.05}
 NORMAL = {"p": 0.5, "eps": 1.0, "density": 0.3, "step": 0.0, "rho": 0.3}
 TOP_TWO = {"candidates": 3, "top": 2, "tau": 0.9, "rho": 0.5, "delta": 0.1}
 MEAN_BOXES = by_boxes(0.2, 0.1, 0.05, 0.5, 3).width
+HEXAGONS = by_lattice(0.2, 0.1, 0.05, 0.5, 2, "A*").width
 
 THIRDS = "points([[1, 0, 0], [0, 1, 0], [0, 0, 1]], weights=[0.4, 0.35, 0.25])"
 OPPOSED = "points([[1, 0], [0, 1]], weights=[0.55, 0.45])"
@@ -1146,6 +1157,11 @@ EXACT = [
                                 ((0.0, 1.0, 0.4), 25, "rows")]
     ),
     integrated("r_mean_vector", lambda: mean_laws.coins_rho(7770, COINS, MEAN_BOXES), pairs=80, rho=0.3),
+    *(
+        counted("r_mean_vector_lattice", lambda n=n, p=p: mean_lattices.exact_rho(n, p, HEXAGONS), coins(*p), 300,
+                size=n, no_integrate=True, params={"d": 2, "eps": 0.2})
+        for p, n in [((0.5, 0.5), 300), ((0.5, 0.1), 60)]
+    ),
     integrated("r_mean_vector_heavy", lambda: mean_laws.together([median_of_rare_rows()] * 2), pairs=60, rho=0.4),
     integrated("r_mean_vector_clipped", lambda: mean_heavy.clipped_exact_rho(1060, **HEAVY), FAIR_SIGNS, 60, rho=0.4),
     counted("r_bandit", lambda: exact(COMMIT, 0.5, 0.5, 10**6).rho, pairs=200),
@@ -1201,6 +1217,7 @@ EXACT = [
             lambda: 1 - collision(first_appearances({1: 0.4, 2: 0.3, 3: 0.3}).values()), pairs=500),
     counted("float_sum_in_sample_order", sum_in_sample_order, pairs=500),
     counted("one_generator_in_turn", generator_in_turn, pairs=120, size=FLIPS),
+    counted("mean_vector_lattice_at_rest", lambda: 0.5, pairs=100),  # but for the tie's 0.0046, squared
     counted("mean_vector_no_offset", boxes_at_rest, pairs=100),
     counted("mean_vector_offset_of_data", offset_of_data, pairs=100),
     counted("mean_vector_width_of_data", width_of_data, pairs=100),
@@ -1291,6 +1308,7 @@ HARD: list[tuple[str, str, dict[str, Any]]] = [
         for source in (coins(0.5, 0.5, 0.5), ONE_COIN)
     ),
     ("r_mean_vector_foams", coins(0.5, 0.5), EASY),
+    ("r_mean_vector_lattice", mean_lattices.pairwise_fair(), EASY),
     ("r_mean_vector_clipped", FAIR_SIGNS, EASY),
     ("r_single_heavy_hitter", "pmf({1: 0.3, 2: 0.175, 3: 0.175, 4: 0.175, 5: 0.175})", EASY),
     ("r_erm", ONE_POINT, EASY),
@@ -1330,7 +1348,7 @@ def value_of(text: str) -> Any:
         return float(text)
     try:
         return ast.literal_eval(text)
-    except ValueError:
+    except (ValueError, SyntaxError):
         return text
 
 

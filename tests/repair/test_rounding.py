@@ -165,7 +165,7 @@ def test_offsets_belong_to_paths(numbers: Any) -> None:
 
 
 def test_what_is_claimed_holds_and_rows_buy_it() -> None:
-    for learner in (rounded(mean, 0.5), rounded(mean, 0.5, tiling="foams")):
+    for learner in (rounded(mean, 0.5, tiling=one) for one in ("boxes", "foams", "best", "E8")):
         n = learner.sample_size(0.1, 1.0)
         assert learner.claimed(1.0 / math.sqrt(n)) <= 0.1 < learner.claimed(1.0 / math.sqrt(n - 2))
     assert rounded(mean, 0.5).sample_size(0.1, 1.0) == 534

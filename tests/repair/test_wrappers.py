@@ -90,7 +90,8 @@ VOTES = [
 ]
 COUPLED: list[Any] = [
     *[(rounded(itself, 0.8), *pair) for pair in CLOSE],
-    *[(rounded(itself, 0.8, tiling="foams"), *pair) for pair in CLOSE],
+    *[(rounded(itself, 0.8, tiling=tiling), *pair) for tiling in ("foams", "best") for pair in CLOSE],
+    *[(rounded(itself, 0.8, tiling=tiling), *CLOSE[1]) for tiling in ("D", "E8", "Leech")],
     *[
         (rounded_up(itself, 0.7), *pair)
         for pair in [(0.1, 0.4), (-5.0, 0.2), (1e9, 1e9 + 0.25), (0.3, 0.3), (INF, 2.0)]
@@ -124,10 +125,10 @@ COUPLED: list[Any] = [
 
 @pytest.mark.parametrize(("wrapper", "first", "second"), COUPLED)
 def test_cores_finish_apart_as_often_as_the_formula_says(wrapper: Any, first: Any, second: Any) -> None:
-    """False alarm 1e-8 each. Foams, several choices and clusters have an upper bound."""
+    """False alarm 1e-8 each. Foams, lattices, several choices and clusters have an upper bound."""
     one, other = (core_of(wrapper, side) for side in (first, second))
-    is_upper, n = wrapper.mismatch_is == "upper", 200 if "foams" in repr(wrapper) else 400
-    assert is_upper == (isinstance(wrapper, aligned) or "foams" in repr(wrapper) or "top=2" in repr(wrapper))
+    is_upper, n = wrapper.mismatch_is == "upper", 200 if "tiling" in repr(wrapper) else 400
+    assert is_upper == (isinstance(wrapper, aligned) or "tiling" in repr(wrapper) or "top=2" in repr(wrapper))
     check_frequency(
         finished_apart(wrapper, one, other, n), n, check_formula(wrapper, one, other), alarm=1e-8, is_upper=is_upper
     )
@@ -287,11 +288,17 @@ SENTENCES: list[tuple[Callable[[], Any], str]] = [
         (lambda width=width: rounded(mean, width), r"width=.* must ")
         for width in (0, -1.0, NAN, INF, "0.1", True, {}, {"a": 0})
     ],
-    (lambda: rounded(mean, 1.0, tiling="foam"), r"tiling='foam' must be one of boxes, foams \(did you mean foams\?\)"),
+    (
+        lambda: rounded(mean, 1.0, tiling="foam"),
+        r"tiling='foam' must be one of boxes, foams, D, A\*, E8, Leech, best \(did you mean foams\?\)",
+    ),
     (lambda: rounded(PCA(), 0.5), "is an estimator, so name the fitted attributes that its predictions are"),
     (lambda: rounded(itself, {"n": 0.5})({"n": 3}, 0), r"output\['n'\] is 3, .* 0.5 is none, use e.g. 2"),
     (lambda: rounded(itself, 2)(2**60, 0), r"a grid holds whole numbers up to 2\^53"),
     (lambda: rounded(itself, 2, tiling="foams")([3, 4], 0), "foams round floats, and the output has whole numbers"),
+    (lambda: rounded(itself, 2, tiling="E8")([3, 4], 0), "cells of E8 round floats, and the output has whole numbers"),
+    (lambda: rounded(itself, 2.0, tiling="D")([3.5], 0), r"lattice='D' must be another one for a single number"),
+    (lambda: rounded(itself, 0.5, tiling="A*")([2.0**43, 0.0], 0), "are too fine for floats of that size: use a width"),
     *[
         (lambda output=output: rounded(itself, 0.5)(output, 0), words)
         for output, words in [

@@ -83,14 +83,14 @@ def up_to_grid(x: Numbers, offset: Numbers, width: Numbers = 1.0) -> Reals:
     return np.asarray((cell + offset) * width)
 
 
-def check_cells(x: Numbers, width: Numbers) -> Reals:
+def check_cells(x: Numbers, width: Numbers, *, most: float = MOST_CELLS) -> Reals:
     """Return x as floats; ValueError, with the first number that has no cell of this width and the cure, if any."""
     numbers = as_floats(x)
     _check_width(width)
-    if not (fine := has_cells(numbers, width)).all():
+    if not (fine := has_cells(numbers, width, most=most)).all():
         place = np.unravel_index(int(np.argmin(fine)), fine.shape)
         number, own = (float(np.broadcast_to(side, fine.shape)[place]) for side in (numbers, width))
-        raise ValueError(f"a number to be rounded is {number!r}, and {why_no_cell(number, own)}")
+        raise ValueError(f"a number to be rounded is {number!r}, and {why_no_cell(number, own, most=most)}")
     return numbers
 
 
@@ -114,11 +114,11 @@ def _check_width(width: Numbers) -> None:
         raise ValueError(f"width={width!r} must be a finite number above 0: that of a cell, e.g. 0.1")
 
 
-def why_no_cell(x: float, width: float) -> str:
+def why_no_cell(x: float, width: float, *, most: float = MOST_CELLS) -> str:
     """Return what is wrong with a number that has no cell of this width, and the cure."""
     if not math.isfinite(x):
         return "no cell of a grid holds that: return a finite number, or another output where there is none"
-    least = at_most(abs(x) / MOST_CELLS, 2)
+    least = at_most(abs(x) / most, 2)
     return f"cells of width {width:g} are too fine for floats of that size: use a width of at least {least}"
 
 
@@ -130,10 +130,10 @@ def why_useless(width: float, smallest: float, largest: float) -> str:
     )
 
 
-def has_cells(x: Numbers, width: Numbers) -> npt.NDArray[np.bool_]:
+def has_cells(x: Numbers, width: Numbers, *, most: float = MOST_CELLS) -> npt.NDArray[np.bool_]:
     """True for each number that is finite, and not so far from 0 that the next float is in another cell."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.asarray(np.abs(np.divide(x, width)) <= MOST_CELLS)
+        return np.asarray(np.abs(np.divide(x, width)) <= most)
 
 
 def grid_mismatch(first: Numbers, second: Numbers, width: Numbers = 1.0) -> float:
