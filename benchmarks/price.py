@@ -1,10 +1,14 @@
 """Makes reports/price.md: what reproducibility costs, exactly where that is known and measured where it is not.
 
 Run: python benchmarks/price.py (about five minutes; --quick spends a tenth of the pairs, for a look).
+     python benchmarks/price.py cost (a table of what commands take with and without integrating the last step)
 """
 
 from __future__ import annotations
 
+import json
+import resource
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -127,6 +131,29 @@ def domain_figure(rows: Sequence[Sequence[str]]) -> bytes:
     return draw_chart(Chart("What a growing domain costs", "log2 of the domain", "over that at 2^4", series))
 
 
+COMMANDS = {
+    "price rstat --rho 0.1": ("price", "rstat", "--rho", "0.1"),
+    "curve rstat --vary size=100:1e6:log8": ("curve", "rstat", "--vary", "size=100:1e6:log8", "--sample", "counts"),
+}
+
+
+def cost_rows() -> Iterator[list[str]]:
+    """Processor time of whole commands with all their child processes, and what they say, one after the other."""
+    for name, words in COMMANDS.items():
+        seconds, said = [], []
+        for more in (["--no-integrate"], []):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            command = [sys.executable, "-m", "auditor", *words, *more, "--json", "-"]
+            done = subprocess.run(command, check=True, capture_output=True)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+            record = json.loads(done.stdout)
+            ends = ", ".join(f"{one['low']:.4g} to {one['high']:.4g}" for one in record["measures"])
+            said += [f"{record['pairs']:,}", ends]
+        counted, integrated = seconds
+        yield [name, f"{counted:.1f} s", *said[:2], f"{integrated:.1f} s", *said[2:], f"{counted / integrated:.1f}"]
+
+
 def report(share: int) -> str:
     lines = ["# The price of reproducibility", "", "Made by `python benchmarks/price.py`.", ""]
     lines += ["## The exact frontier of the coin problem", ""]
@@ -171,6 +198,9 @@ def report(share: int) -> str:
     return "\n".join(lines)
 
 
-if __name__ == "__main__":
+if __name__ == "__main__" and "cost" in sys.argv[1:]:
+    head = ("command", "counted", "pairs", "found", "integrated", "pairs", "found", "times")
+    print("\n".join(table(head, [*cost_rows()])))
+elif __name__ == "__main__":
     (REPORTS / "price.md").write_text(report(10 if "--quick" in sys.argv[1:] else 1))
     print(f"written: {REPORTS / 'price.md'}")

@@ -67,11 +67,10 @@ def few_finishes(monkeypatch: pytest.MonkeyPatch) -> None:
     to rho is what is declared of it, and the finishes stand beside.
     """
     from auditor.questions import integrated as counted
-    from auditor.questions.hunt import inquiry as hunting
     from auditor.questions.repair import inquiry
     from auditor.trials import integrated as finished
 
-    for module in (finished, counted, hunting):  # all of them are loaded before one is changed
+    for module in (finished, counted):  # all of them are loaded before one is changed
         monkeypatch.setattr(module, "FINISHES", 16)
     monkeypatch.setattr(inquiry, "INTEGRATED", 16)
 

@@ -180,8 +180,8 @@ def ask(question: str, subject: Learner, source: object = None, **keywords: Unpa
     - `vary`: What varies, with its values: {"size": [100, 1000]}; or, as on the command line, "size=100:1e6:log12",
       "tau=0.05,0.1", or "p=0.4:0.6:lin21" for {p} in the source (required).
     - `worst`: Search for the value with the largest rho, and confirm it on fresh pairs.
-    - `pairs`: Number of pairs in all (default: 1000 for each value).
-    - `score`: as in `audit`.
+    - `pairs`: Number of pairs in all (default: 1000 for each value, or 500 for a subject that declares its last step).
+    - `score`, `no_integrate`: as in `audit`.
 
     `estimate`: How often do two runs of the subject on fresh samples differ? An estimate without a target. Runs its
     code.
@@ -214,9 +214,10 @@ def ask(question: str, subject: Learner, source: object = None, **keywords: Unpa
     `price`: From how many rows on does the subject keep its claims? Runs its code.
 
     - `pairs`: Maximum number of pairs in all (default: 2000 / rho, and 2000 / delta more for a subject that declares
-      that at most a share delta of its runs are inaccurate).
+      that at most a share delta of its runs are inaccurate; 200 / rho and 200 / delta for one that declares its last
+      step).
     - `most`: Largest number of rows that is tried (default: no limit).
-    - `rho`, `score`: as in `audit`.
+    - `rho`, `score`, `no_integrate`: as in `audit`.
 
     `repair`: Which wrapper makes the subject reproducible, and at what price? Runs its code, and prints the code to
     paste.

@@ -6,7 +6,10 @@ randomness private is asked about with that unshared and shared (`UnsharedAndSha
 
 Questions that search (curve, hunt, price, choose) count cells side by side (`Counted`), each with a band that holds
 whenever one looks. Which cell gets the next pairs may depend on the counts so far, and what one cell shows may open
-another. So no two of them share their randomness: each has a seed of its own, which replays its pairs alone.
+another. So no two of them share their randomness: each has a seed of its own, which replays its pairs alone. Of a
+subject that declares its last step a pair is no coin: its two cores are finished with several fresh r, and the share
+that differs is a number in [0, 1] with mean rho, on which bets are made. So is the share of each core's finishes that
+are inaccurate. Neither takes a declared formula on trust.
 """
 
 from __future__ import annotations
@@ -31,11 +34,12 @@ from auditor.randomness import cell_seed
 from auditor.request import OverCells, Request
 from auditor.sources.source import name_of_source
 from auditor.statistics.digits import at_least, at_most, between, exact, sure
-from auditor.statistics.interval import two_sided
+from auditor.statistics.interval import MeanEvidence, log_e_fail, log_e_pass, sequence_upper, two_sided
 from auditor.subjects.inputs import Inputs, make_inputs, read_inputs
 from auditor.subjects.subject import Subject, has_text, load_subject
 from auditor.trials.cell import Cell, make_cell
 from auditor.trials.identity import replay_command
+from auditor.trials.integrated import FEWER, CorePair, run_searched
 from auditor.trials.trial import Bench, Trial
 
 METHODS = {"anytime": "odds-ratio mixture confidence sequence", "fixed": "Clopper-Pearson"}
@@ -45,6 +49,10 @@ _UNSHARED, _SHARED = 0, 1  # the cells of an audit with private randomness of bo
 _FIRST = 8  # trials that each of several cells gets before any is preferred
 _SHARE = 8  # a later block is 1/8 of the trials that its cell has had
 _OF_ONE_CELL = ("inaccurate", "rho by finishes")  # measures that say nothing of several cells together
+INTEGRATED = (
+    f"Rates are averaged over r: each pair's two runs were also ended with {FEWER} fresh values of r, as the learner "
+    "declares its last step (--no-integrate counts outputs instead)."
+)
 
 
 class CellQuestion(Question):
@@ -520,6 +528,8 @@ class Counted(msgspec.Struct):
     error: AuditorError | None = None
     first: int | None = None  # its first mismatch
     scores: ScoreCount = msgspec.field(default_factory=ScoreCount)
+    mean: MeanEvidence | None = None  # of the shares of finishes that differ; None where pairs are coins
+    inaccurate: MeanEvidence | None = None  # of the shares of finishes that are inaccurate
     _band: tuple[int, tuple[float, float]] = (0, (0.0, 1.0))
 
     @property
@@ -528,18 +538,53 @@ class Counted(msgspec.Struct):
         return self.tally.pairs, self.tally.mismatches
 
     @property
+    def source(self) -> str:
+        return self.bench.source.name if self.bench else name_of_source(self.cell.source)
+
+    @property
+    def estimate(self) -> float | None:
+        n, k = self.counts
+        return None if not n else k / n if self.mean is None else self.mean.total / n
+
+    @property
     def band(self) -> tuple[float, float]:
         """Limits of its rho that hold at every number of pairs at once."""
         if self._band[0] != self.tally.pairs:
-            self._band = (self.tally.pairs, two_sided("anytime", *self.counts, self.confidence))
+            self._band = (self.tally.pairs, self.limits(1 - self.confidence))
         return self._band[1]
 
-    def add(self, trial: Trial) -> None:
+    def limits(self, alpha: float) -> tuple[float, float]:
+        """Return limits of its rho that hold at every number of pairs at once with probability 1 - alpha."""
+        if self.mean is None or not self.mean.n:
+            return two_sided("anytime", *self.counts, 1 - alpha)
+        return self.mean.lower(alpha / 2), self.mean.upper(alpha / 2)
+
+    def upper(self, alpha: float) -> float:
+        """Return a limit that rho is not above, at every number of pairs at once, with probability 1 - alpha."""
+        if not self.counts[0]:
+            return 1.0
+        return sequence_upper(*self.counts, alpha) if self.mean is None else self.mean.upper(alpha)
+
+    def log_evidence(self, target: float) -> tuple[float, float]:
+        """Return the log evidence that rho is above the target, and that it is below."""
+        if self.mean is not None:
+            return self.mean.log_e_fail(target), self.mean.log_e_pass(target)
+        return float(log_e_fail(*self.counts, target)), float(log_e_pass(*self.counts, target))
+
+    def add(self, trial: Trial) -> CorePair | None:
+        """Count a pair, and return what its cores showed, if it has any."""
         differs = trial.difference is not None
         if differs and self.first is None:
             self.first = trial.index
         self.scores.add(self.cell.scorer, trial)
         self.tally = self.tally.plus(differs=differs, accurate=trial.accurate)
+        if self.mean is None or self.inaccurate is None:
+            return None
+        shown = msgspec.convert(trial.payload, CorePair)
+        self.mean.add(shown.share)
+        for share in shown.inaccurate:
+            self.inaccurate.add(share)
+        return shown
 
     def replay(self, pair: int | None) -> str | None:
         """Return the command that runs one of its pairs again, if there is one."""
@@ -548,7 +593,7 @@ class Counted(msgspec.Struct):
     def row(self, band: tuple[float, float], confidence: float, verdict: str = "inconclusive") -> CellRow:
         """Return its row of the record; `confidence` is that of all rows' bands together."""
         known: dict[str, Any] = {"low": band[0], "high": band[1], "confidence": confidence, "verdict": verdict}
-        known |= {"score": self.scores.mean}
+        known |= {"estimate": self.estimate, "score": self.scores.mean}
         if self.error:
             known |= {"verdict": "error", "error": str(self.error)}
         return cell_row(self.cell, self.bench, self.tally, **known, replay=self.replay(self.first))
@@ -569,8 +614,28 @@ class CountsCells(Inquiry):
         """Pairs and mismatches of all cells together."""
         return sum(one.tally.pairs for one in self.counted), sum(one.tally.mismatches for one in self.counted)
 
+    @property
+    def trusted(self) -> str:
+        """What rho takes on trust, as the end of a phrase, if a subject that has a body is measured by its steps."""
+        steps = self.counted[0].cell.subject.finishing
+        return ", given core and finish" if self.plan.integrates and steps and steps.has_body else ""
+
+    @property
+    def method(self) -> str:
+        """How the limits of a cell are made."""
+        of_means = f"betting confidence sequence on real finishes{self.trusted}"
+        return of_means if self.plan.integrates else METHODS["anytime"]
+
     def opened(self, cell: int, bench: Bench) -> None:
         self.counted[cell].bench = bench
+
+
+def count_cell(cell: Cell, confidence: float, *, integrates: bool) -> Counted:
+    """Return a cell whose pairs are counted, or integrated over the randomness of their last step."""
+    if not integrates:
+        return Counted(cell, confidence)
+    cell = replace(cell, unit=run_searched)
+    return Counted(cell, confidence, mean=MeanEvidence(), inaccurate=MeanEvidence())
 
 
 def with_own_seed(cell: Cell, number: int, seed: int, name: str) -> Cell:

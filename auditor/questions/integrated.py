@@ -104,7 +104,7 @@ class IntegratedPairs(PairsInquiry):
 
     def add(self, trial: Trial) -> bool:
         shown = msgspec.convert(trial.payload, CorePair)
-        share, m = shown.apart / FINISHES, shown.mismatch
+        share, m = shown.share, shown.mismatch
         self.differing += shown.apart
         self.compared += shown.is_compared
         self.coins.add(share)
@@ -233,7 +233,7 @@ def show_cores(bench: Bench, index: int) -> Iterator[Part]:
     """Show both cores of a pair, how likely they finish differently, and how often they do."""
     if bench.unit is not run_integrated:
         return
-    first, second = Half(bench, index, 0), Half(bench, index, 1)
+    first, second = (Half(bench, index, which, finishes=FINISHES) for which in (0, 1))
     if isinstance(first.core, NoOutput) or isinstance(second.core, NoOutput):
         return
     for name, core in (("first", first.core), ("second", second.core)):

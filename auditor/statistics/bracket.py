@@ -35,13 +35,14 @@ class Bracket(msgspec.Struct):
     _open: list[int] = []
     _probes: int = 0
 
-    def sizes(self, start: int) -> Sizes:
+    def sizes(self, start: int, near: int | None = None) -> Sizes:
         """Yield sizes to ask; the caller sends back whether each passes (True), fails (False) or stays open (None).
 
-        A caller that can ask no more stops asking: what is known by then holds.
+        If the answer may be near some smaller size, the first that is asked is the smallest of the gallop's that is not
+        below it. A caller that can ask no more stops asking: what is known by then holds.
         """
         try:
-            yield from self._gallop(max(start, self._smallest))
+            yield from self._gallop(max(start, self._smallest), near)
             yield from self._close_in()
         except _Enough:
             return
@@ -59,11 +60,17 @@ class Bracket(msgspec.Struct):
             self._open.append(size)
         return answer
 
-    def _gallop(self, start: int) -> Sizes:
+    def _gallop(self, start: int, near: int | None) -> Sizes:
         """Go down from the first size until one fails, up until one passes; sizes that stay open are skipped."""
+        above = list[int]()
         size = start
+        while near is not None and size // _STRIDE >= max(near, self._smallest):
+            above.append(size)
+            size //= _STRIDE
         while (yield from self._probe(size)) is not False and size > self._smallest:
             size = max(self._smallest, size // _STRIDE)
+        while self.high is None and above:
+            yield from self._probe(above.pop())
         size = start
         while self.high is None and size < FARTHEST * start:
             size *= _STRIDE

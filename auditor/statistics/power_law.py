@@ -30,7 +30,7 @@ _GRID = 201
 class _Counts:
     """k mismatches in n pairs at each log x, measured from the middle so that height and slope hardly mix."""
 
-    def __init__(self, x: Sequence[float], n: Sequence[int], k: Sequence[int]) -> None:
+    def __init__(self, x: Sequence[float], n: Sequence[int], k: Sequence[float]) -> None:
         at = np.log(np.asarray(x, dtype=float))
         self.at: Reals = at - (at[0] + at[-1]) / 2
         self.n, self.k = np.asarray(n, dtype=float), np.asarray(k, dtype=float)
@@ -64,7 +64,7 @@ class _Counts:
 
 
 def fit_exponent(
-    x: Sequence[float], pairs: Sequence[int], mismatches: Sequence[int], alpha: float
+    x: Sequence[float], pairs: Sequence[int], mismatches: Sequence[float], alpha: float
 ) -> tuple[float, float, float]:
     """Return the exponent that fits best, and its interval at 1 - alpha, which holds at every look."""
     from scipy.optimize import minimize_scalar
@@ -108,12 +108,22 @@ def _shares(x: Reals) -> Reals:
 
 def is_power_law(x: Sequence[float], bands: Sequence[tuple[float, float]]) -> bool:
     """True if a line runs through all bands: no two of them ask for slopes that exclude each other."""
+    least, most = slopes_through(x, bands)
+    return least <= most
+
+
+def slopes_through(x: Sequence[float], bands: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return the least and the largest slope of a line through all bands; the first is the larger if there is none.
+
+    A line a + b x runs through all of them if low_j - b x_j <= a <= high_i - b x_i for all i and j, which is a limit of
+    b for each two of them. If all bands hold their rho and the law is true, its exponent is one of these slopes.
+    """
     at = np.log(np.asarray(x, dtype=float))
     with np.errstate(divide="ignore"):
         low, high = np.log(np.asarray(bands, dtype=float)).T
     i, j = np.triu_indices(len(at), 1)
     least, most = (low[j] - high[i]) / (at[j] - at[i]), (high[j] - low[i]) / (at[j] - at[i])
-    return bool(least.max() <= most.min())
+    return float(least.max()), float(most.min())
 
 
 def _crossing(falls: Callable[[float], float], start: float, end: float) -> float:

@@ -25,13 +25,27 @@ from msgspec.structs import replace
 from auditor.errors import AuditorError, SubjectError, in_words, is_interrupt
 from auditor.lookup import call_user_code
 from auditor.randomness import KINDS, Key
+from auditor.sources.datasets import Dataset
 from auditor.subjects.finishing import Finishing, SettledCore
 from auditor.subjects.views import OUTPUT
 from auditor.trials.cell import Cell
-from auditor.trials.trial import NONE_FELL, RUNS, Bench, NoOutput, Trial, elements_of, judge, timed_run, with_bottom
+from auditor.trials.trial import (
+    NONE_FELL,
+    RUNS,
+    Bench,
+    NoOutput,
+    Trial,
+    elements_of,
+    judge,
+    scores_of,
+    timed_run,
+    with_bottom,
+)
 from auditor.values import describe, same
 
-FINISHES = 64  # fresh r that each pair of cores is finished with
+FINISHES = 64  # fresh r that each pair of cores is finished with, where a formula is held against them
+FEWER = 8  # and where none is, because many cells are searched: what they add to the spread of a pair is little
+_INTEGRATED = ("rho", "price", "curve")  # questions that ask for no more than how often two outputs differ
 _SHOWN = 60  # characters of an output
 
 
@@ -43,9 +57,16 @@ class CorePair(msgspec.Struct, frozen=True):
     """What two cores showed besides whether their outputs differ: the payload of a trial."""
 
     mismatch: float | None  # as declared, for these two cores; None where there is no formula
-    apart: int  # of FINISHES fresh r, those that finish the two cores differently
+    apart: int  # of `finishes` fresh r, those that finish the two cores differently
     elements: Any = None  # which of the outputs' elements differ, where that is watched
     runs: int = 2  # of the subject: one more where its body was compared with its steps
+    finishes: int = FINISHES
+    inaccurate: tuple[float, ...] = ()  # shares of finishes that are inaccurate, each independent of the others
+
+    @property
+    def share(self) -> float:
+        """The share of fresh r that finish the two cores differently: its mean is rho."""
+        return self.apart / self.finishes
 
     @property
     def is_compared(self) -> bool:
@@ -56,7 +77,7 @@ def why_not(cell: Cell) -> str | None:
     """Return why the last step of a subject that declares one is not integrated in this cell; None where it can be."""
     subject = cell.subject
     assert subject.finishing is not None
-    if cell.question != "rho":
+    if cell.question not in _INTEGRATED:
         return f"{cell.question} is another question than rho, and needs outputs, not probabilities"
     if cell.view.spec != OUTPUT.spec:
         return f"the formula is about whole outputs, and the view here is {cell.view.name}"
@@ -67,33 +88,79 @@ def why_not(cell: Cell) -> str | None:
     return None
 
 
+def is_integrated(cell: Cell, *, no_integrate: bool) -> bool:
+    """True if the last step of a cell's subject is declared, and can be integrated as nobody asks not to."""
+    return cell.subject.finishing is not None and not no_integrate and why_not(cell) is None
+
+
 def run_integrated(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
+    """Run both cores of a pair, and finish each FINISHES times."""
+    return _run_cores(bench, index, fell, FINISHES, judges=False)
+
+
+def run_searched(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
+    """Run both cores of a pair, finish each FEWER times, and judge the accuracy of these finishes."""
+    return _run_cores(bench, index, fell, FEWER, judges=bench.judges and bench.oracle is None)
+
+
+def _run_cores(bench: Bench, index: int, fell: Mapping[int, str], finishes: int, *, judges: bool) -> Trial:
     """Run both cores of a pair, and finish each many times.
 
     Which pairs have a mismatch must not depend on the pair's own coin: an r that gives no output is one more of those
     that may.
     """
-    halves = [Half(bench, index, 0, fell), Half(bench, index, 1, fell)]
+    halves = [Half(bench, index, which, fell, finishes=finishes, judges=judges) for which in (0, 1)]
     first, second = halves
     runs, seconds = 2, first.seconds + second.seconds
     chosen = bench.keys.body.child(index).digest[0] % 2
     if _steps(bench).has_body and chosen not in fell:
         runs, seconds = 3, seconds + _compare_body(bench, index, chosen, halves[chosen].settled)
-    shown = CorePair(declared_mismatch(bench, first.core, second.core, index), count_apart(first, second), runs=runs)
+    shown = CorePair(
+        declared_mismatch(bench, first.core, second.core, index),
+        count_apart(first, second),
+        runs=runs,
+        finishes=finishes,
+        inaccurate=_inaccurate(bench, first, second) if judges else (),
+    )
+    scores = scores_of(first.score, second.score)
     if type(first.settled) is NoOutput or type(second.settled) is NoOutput:
         trial = with_bottom(bench, index, (first.settled, second.settled), first.accurate, seconds)
-        return replace(trial, payload=msgspec.to_builtins(shown))
+        return replace(trial, payload=msgspec.to_builtins(shown), scores=scores)
     difference = bench.difference(first.settled, second.settled)
     if index < bench.watched:
         shown = replace(shown, elements=elements_of(bench, first.settled, second.settled, difference))
-    return Trial(index, difference, first.accurate, seconds, payload=msgspec.to_builtins(shown))
+    return Trial(index, difference, first.accurate, seconds, payload=msgspec.to_builtins(shown), scores=scores)
+
+
+def _inaccurate(bench: Bench, first: Half, second: Half) -> tuple[float, ...]:
+    """Return the shares of both cores' finishes that are inaccurate, or their mean where the cores are not independent.
+
+    Each core is judged with other fresh r than the other, so that two shares are independent if the cores are. A core
+    that uses r goes with its own r alone: there is one output of the pair to be judged.
+    """
+    if first.accurate is None:
+        return ()
+    if _steps(bench).splits:
+        return (float(not first.accurate),)
+    shares = [half.judged.count(False) / len(half.judged) for half in (first, second)]
+    together = isinstance(bench.source, Dataset) and bench.source.drawn_together
+    return (sum(shares) / 2,) if together or bench.subject.private else tuple(shares)
 
 
 class Half:
     """One run of a pair: its core, the output, and what fresh r make of it. All are as they were when they were made,
     since whatever runs next may write into them."""
 
-    def __init__(self, bench: Bench, index: int, which: int, fell: Mapping[int, str] = NONE_FELL) -> None:
+    def __init__(
+        self,
+        bench: Bench,
+        index: int,
+        which: int,
+        fell: Mapping[int, str] = NONE_FELL,
+        *,
+        finishes: int,
+        judges: bool = False,
+    ) -> None:
         core, self.seconds = timed_run(replace(bench, subject=bench.subject.unfinished), index, which, fell)
         self._place = bench, index, which
         self._finish, self._make = _steps(bench).last, KINDS[bench.subject.randomness]
@@ -105,7 +172,15 @@ class Half:
         self.seconds += perf_counter() - started
         self.settled = bench.settled(output)
         self.accurate = judge(bench, output, index) if which == 0 else None  # before a finish writes into it
-        self.many = [bench.settled(self._finished(again.child(i))) for i in range(FINISHES)]
+        self.score = bench.score(output, index, which)
+        self.many, self.judged = list[Any](), list[bool | None]()
+        judges = judges and not _steps(bench).splits
+        for i in range(finishes):
+            key = again.child(i)
+            output = self._finished(key)
+            if judges and i % 2 == which:
+                self.judged.append(judge(bench, output, index, key))
+            self.many.append(bench.settled(output))
         last = bench.settled(self._finished(own))
         if differ(self.settled, last):
             raise BrokenSteps(
@@ -167,7 +242,7 @@ def differ(one: Any, other: Any) -> bool:
 
 
 def count_apart(first: Half, second: Half) -> int:
-    """Return how many of the fresh r finish two cores differently."""
+    """Return how many of their fresh r finish two cores differently."""
     return sum(map(differ, first.many, second.many))
 
 

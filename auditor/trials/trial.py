@@ -338,7 +338,7 @@ def second_run(bench: Bench, index: int, one: FirstRun, output: Any, seconds: fl
     first, second, both = one.settled, bench.see(output), one.seconds + seconds
     if type(first) is NoOutput or type(second) is NoOutput:
         found = with_bottom(bench, index, (first, second), one.accurate, both)
-        return replace(found, scores=_scores(one.score, bench.score(output, index, 1)))
+        return replace(found, scores=scores_of(one.score, bench.score(output, index, 1)))
     if bench.view.is_of_own_rows:
         first, second = on_shared_rows(first, second)
     difference = bench.difference(first, second)
@@ -347,7 +347,7 @@ def second_run(bench: Bench, index: int, one: FirstRun, output: Any, seconds: fl
     predictions: tuple[Any, ...] = ()
     if churn is not None and index < min(bench.watched, PREDICTED) and not bench.view.is_partition:
         predictions = _predictions(one.points, second)
-    scores = _scores(one.score, bench.score(output, index, 1))  # last: to predict may write into what was compared
+    scores = scores_of(one.score, bench.score(output, index, 1))  # last: to predict may write into what was compared
     return Trial(index, difference, one.accurate, both, churn, (), payload, scores, predictions)
 
 
@@ -357,7 +357,7 @@ def _predictions(points: Any, second: Any) -> tuple[Any, ...]:
     return () if None in packed or packed[0][0] != packed[1][0] else packed  # type: ignore[index]
 
 
-def _scores(*scores: float | None) -> tuple[float | None, ...]:
+def scores_of(*scores: float | None) -> tuple[float | None, ...]:
     return () if all(one is None for one in scores) else scores
 
 
@@ -416,8 +416,8 @@ def apart(first: Any, second: Any) -> Difference | None:
     return None if all(bottoms) else Difference("output", *shown)
 
 
-def judge(bench: Bench, output: Any, index: int) -> bool | None:
-    """True if an output is accurate; None where nobody can say."""
+def judge(bench: Bench, output: Any, index: int, key: Key | None = None) -> bool | None:
+    """True if an output is accurate; None where nobody can say. `key` is that of its r, if it is not the pair's."""
     if not bench.judges or (bench.oracle is None and bench.subject.declared.accuracy is None):
         return None
     if type(output) is NoOutput:
@@ -425,7 +425,7 @@ def judge(bench: Bench, output: Any, index: int) -> bool | None:
     if bench.oracle is not None:
         return bench.oracle(bench, output, index)
     try:
-        return bench.subject.is_accurate(output, bench.source, bench.keys.r_of(index))
+        return bench.subject.is_accurate(output, bench.source, key or bench.keys.r_of(index))
     except AuditorError:
         raise
     except BaseException as error:

@@ -111,6 +111,26 @@ def test_sizes_that_are_asked(truth: int, start: int, asked: list[int]) -> None:
     assert asked_sizes(lambda size: size >= truth, start) == asked
 
 
+@pytest.mark.parametrize(
+    ("near", "truth", "asked"),
+    [
+        (130, 100, [1000, 125, 15]),  # no smaller size of the gallop is large enough
+        (100, 100, [125, 15, 43]),
+        (100, 200, [125, 1000, 353]),  # up through the sizes that were left out
+        (100, 9000, [125, 1000, 8000, 64000]),
+        (None, 100, [1000, 125, 15]),
+        (1, 1, [1]),
+    ],
+)
+def test_where_the_answer_may_be_near_asking_begins_there(near: int | None, truth: int, asked: list[int]) -> None:
+    sizes = Bracket().sizes(1000, near)
+    found = [next(sizes)]
+    with suppress(StopIteration):
+        while len(found) < len(asked):
+            found.append(sizes.send(found[-1] >= truth))
+    assert found == asked
+
+
 def test_a_start_below_the_smallest_size_is_the_smallest() -> None:
     assert asked_sizes(lambda size: True, 0) == [1]
     assert asked_sizes(lambda size: True, -5) == [1]

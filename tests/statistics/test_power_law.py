@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from auditor.statistics.power_law import fit_exponent, is_power_law
+from auditor.statistics.power_law import fit_exponent, is_power_law, slopes_through
 
 
 @settings(max_examples=settings().max_examples // 2)  # a fit each
@@ -139,3 +139,15 @@ def test_a_fit_far_below_the_prior_is_an_interval_still() -> None:
 def test_bands_that_only_just_admit_a_line(high: float) -> None:
     """The line from the first band's top to the last one's touches the middle band from above, or misses it."""
     assert is_power_law([1, 10, 100], [(0.1, 0.4), (0.2, 0.5), (0.05, high / 2)]) is (high == 0.2)
+
+
+def test_the_slopes_through_all_bands_are_those_that_some_line_has() -> None:
+    """Against a search over slopes: at each, is the highest lower end below the lowest upper one?"""
+    x, bands = [1.0, 3.0, 10.0, 80.0], [(0.2, 0.5), (0.1, 0.3), (0.06, 0.2), (0.01, 0.05)]
+    least, most = slopes_through(x, bands)
+    at, (low, high) = np.log(x), np.log(bands).T
+    for slope in np.linspace(-2, 1, 301):
+        admits = (low - slope * at).max() <= (high - slope * at).min()
+        assert admits == (least <= slope <= most)
+    empty = slopes_through(x, [*bands[:-1], (0.4, 0.5)])
+    assert empty[0] > empty[1], "no line turns"

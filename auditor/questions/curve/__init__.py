@@ -16,14 +16,16 @@ from auditor.flow.question import Answer, Outlook, Question, Steps, Work
 from auditor.flow.record import Finding, Measure, Record, RhoInterval
 from auditor.flow.run import failure_finding
 from auditor.flow.verdict import Plan, Verdict, check_confidence, error_probability
-from auditor.questions.cell_inquiries import METHODS, Counted, CountsCells, with_own_seed
+from auditor.questions.cell_inquiries import Counted, CountsCells, count_cell, with_own_seed
 from auditor.questions.curve.answer import CurveAnswer, Fitted, WorstValue, answer_of, curve_parts, value_text
 from auditor.questions.curve.axis import Axis, make_axis, make_points
-from auditor.request import SCORE, SURE, Options, Request, option
+from auditor.request import NO_INTEGRATE, SCORE, SURE, Options, Request, option
 from auditor.statistics import power_law
 from auditor.statistics.digits import at_least, at_most
+from auditor.trials.integrated import is_integrated
 
 PAIRS_A_POINT = 1000
+PAIRS_INTEGRATED = 500  # for each value of a subject that declares its last step, whose pairs are no coins
 _CONFIRMING = 4  # 1/4 of a search's pairs confirm what it found
 _FIRST = 32  # pairs that each cell gets before any is preferred
 _SHARE = 8  # a block is 1/8 of the cell's pairs: few looks at the bands, little given to the wrong cell
@@ -43,7 +45,15 @@ class CurveOptions(Options, frozen=True, kw_only=True):
     ]
     score: Annotated[Any, SCORE] = None
     worst: Annotated[bool, option("Search for the value with the largest rho, and confirm it on fresh pairs.")] = False
-    pairs: Annotated[int | None, option("Number of pairs in all (default: 1000 for each value).", "N", SURE)] = None
+    pairs: Annotated[
+        int | None,
+        option(
+            "Number of pairs in all (default: 1000 for each value, or 500 for a subject that declares its last step).",
+            "N",
+            SURE,
+        ),
+    ] = None
+    no_integrate: Annotated[bool, NO_INTEGRATE] = False
 
 
 @dataclass(slots=True)
@@ -103,7 +113,7 @@ class CurveInquiry(CountsCells):
             self.place = max(running, key=lambda place: self.points[place].band)
             cell, number = self.points[self.place].cell, len(self.points)
             again = with_own_seed(cell, number, self.seed, f"{cell.name}, confirmed")
-            self.counted.append(Counted(again, self.each))
+            self.counted.append(count_cell(again, self.each, integrates=self.plan.integrates))
             yield from self._run({number: range(reserved)})
 
     def _run(self, wanted: Mapping[int, range]) -> Steps:
@@ -158,7 +168,7 @@ class CurveInquiry(CountsCells):
     def _course(self) -> str:
         """Say between which values rho is largest and smallest, by what was seen."""
         name, shown = self.axis.name, [value_text(value) for value in self.axis.shown]
-        rates = [one.tally.mismatches / one.tally.pairs for one in self.points]
+        rates = [one.estimate or 0.0 for one in self.points]
         most, least = (rates.index(end(rates)) for end in (max, min))
         seen = f"{sum(one.tally.pairs for one in self.points):,} pairs at {len(shown)} values"
         if rates[most] == rates[least]:
@@ -175,14 +185,17 @@ class CurveInquiry(CountsCells):
             worst = WorstValue(value, *one.counts, *one.band, one.cell.seed, one.replay(0))
         # Every band holds at once, so the largest ends of all values that were tried do.
         low, high = max(row.low for row in rows), max(row.high for row in rows[: len(self.points)])
-        largest = RhoInterval(None, low, high, confidence, f"{METHODS['anytime']}s")
+        method = self.method.replace("sequence", "sequences")
+        largest = RhoInterval(None, low, high, confidence, method)
         measures = [Measure("largest rho", None, low, high, confidence, largest.method)]
         if fitted and fitted.holds:
             limits = (fitted.estimate, fitted.low, fitted.high, fitted.confidence)
-            measures.append(Measure("exponent", *limits, "likelihood-ratio confidence sequence"))
+            by = "lines through all bands" if self.plan.integrates else "likelihood-ratio confidence sequence"
+            measures.append(Measure("exponent", *limits, by))
         pairs, mismatches = self.totals
         return Answer(
             CurveAnswer(
+                integrated=self.plan.integrates,
                 vary=self.axis.name,
                 spacing=self.axis.spacing,
                 is_log=self.axis.is_log,
@@ -202,14 +215,21 @@ class CurveInquiry(CountsCells):
         )
 
     def _fitted(self) -> Fitted | None:
-        """Return the exponent of a power law, where the axis is logarithmic and two values or more have mismatches."""
+        """Return the exponent of a power law, where the axis is logarithmic and two values or more have mismatches.
+
+        Its interval is that of a likelihood; of means, which have none, that of the lines through all bands."""
         measured = [(value, one) for value, one in zip(self.axis.values, self.points, strict=True) if one.tally.pairs]
-        if not self.axis.is_log or sum(one.tally.mismatches > 0 for _, one in measured) < 2:
+        if not self.axis.is_log or sum((one.estimate or 0.0) > 0 for _, one in measured) < 2:
             return None
         x, counted = zip(*measured, strict=True)
-        pairs, mismatches = zip(*(one.counts for one in counted), strict=True)
-        limits = power_law.fit_exponent(x, pairs, mismatches, error_probability(self.each))
-        return Fitted(*limits, self.each, power_law.is_power_law(x, [one.band for one in counted]))
+        pairs, bands = [one.tally.pairs for one in counted], [one.band for one in counted]
+        differing = [n * (one.estimate or 0.0) for n, one in zip(pairs, counted, strict=True)]
+        holds = power_law.is_power_law(x, bands)
+        best, low, high = power_law.fit_exponent(x, pairs, differing, error_probability(self.each))
+        if not self.plan.integrates:
+            return Fitted(best, low, high, self.each, holds)
+        low, high = power_law.slopes_through(x, bands)
+        return Fitted(min(max(best, low), high), low, high, self.plan.confidence, holds)
 
     def _contradictions(self) -> list[Finding]:
         """Find where the whole band lies above what was proved. A lower bound is for the worst source alone, and
@@ -256,13 +276,16 @@ class Curve(Question):
         options: CurveOptions = request.options
         check_confidence(options.confidence)
         axis, cells = make_points(request, make_axis(options.vary))
-        budget = PAIRS_A_POINT * len(cells) if options.pairs is None else options.pairs
-        check_count("pairs", budget, least=2 * _FIRST * len(cells), example=PAIRS_A_POINT * len(cells))
-        plan = Plan(None, float(options.confidence), "anytime", budget, cells=len(cells))
-        each = 1 - plan.alpha / (len(cells) + axis.is_log + options.worst)  # bands, exponent, confirmation
+        integrates = all(is_integrated(cell, no_integrate=options.no_integrate) for cell in cells)
+        usual = (PAIRS_INTEGRATED if integrates else PAIRS_A_POINT) * len(cells)
+        budget = usual if options.pairs is None else options.pairs
+        check_count("pairs", budget, least=2 * _FIRST * len(cells), example=usual)
+        plan = Plan(None, float(options.confidence), "anytime", budget, cells=len(cells), integrates=integrates)
+        fitted = axis.is_log and not integrates  # whose interval is not made of the bands
+        each = 1 - plan.alpha / (len(cells) + fitted + options.worst)  # bands, exponent, confirmation
         points = [
-            Counted(with_own_seed(cell, number, options.seed, f"{axis.name}={value}"), each)
-            for number, (value, cell) in enumerate(zip(axis.shown, cells, strict=True))
+            count_cell(with_own_seed(cell, place, options.seed, f"{axis.name}={value}"), each, integrates=integrates)
+            for place, (value, cell) in enumerate(zip(axis.shown, cells, strict=True))
         ]
         promised = [cell.subject.promised(cell.size) for cell in cells]
         bounds = [cell.subject.bounds(cell.size) for cell in cells]

@@ -9,6 +9,7 @@ import msgspec
 
 from auditor.flow.parts import Chart, Part, Series, Table, Words
 from auditor.flow.record import CellRow, Record
+from auditor.questions.cell_inquiries import INTEGRATED
 from auditor.statistics.digits import at_least, at_most, between, sure
 
 _LONGEST = 60  # characters of a value
@@ -49,6 +50,7 @@ class CurveAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="question
     bounds: list[dict[str, float]]  # what no algorithm can be below, by name
     exponent: Fitted | None = None
     worst: WorstValue | None = None
+    integrated: bool = False  # whether rho is averaged over the randomness of the last step
 
 
 def answer_of(record: Record) -> CurveAnswer:
@@ -137,4 +139,6 @@ def summary(record: Record, answer: CurveAnswer, rows: Sequence[CellRow]) -> Ite
         )
         most = max(row.high for row in rows)
         yield f"At no value that was tried is rho above {at_most(most)}; values in between were not tried."
+    if answer.integrated:
+        yield INTEGRATED
     yield f"All of this holds together with {sure(record.confidence)} ({record.sample_kind}, seed {record.seed})."

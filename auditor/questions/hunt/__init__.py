@@ -21,7 +21,7 @@ from auditor.questions.pairs import target_of
 from auditor.request import NO_INTEGRATE, RHO, SURE, Options, Request, option
 from auditor.statistics.digits import exact
 from auditor.trials.cell import Cell
-from auditor.trials.integrated import why_not
+from auditor.trials.integrated import is_integrated
 
 PAIRS = 20_000
 _LEAST = 128  # pairs below which nothing is searched
@@ -87,7 +87,7 @@ class HuntQuestion(Question):
         search = Search(family.dimensions, options.pairs, options.seed, float(target))
         budget = options.pairs + confirming * (TRIES + SIMPLER)
         middle = family.cell(family.values(np.full(family.dimensions, 0.5)), "")
-        integrates = middle.subject.finishing is not None and not options.no_integrate and why_not(middle) is None
+        integrates = is_integrated(middle, no_integrate=options.no_integrate)
         plan = Plan(float(target), float(options.confidence), "search", budget, integrates=integrates)
         return Hunt(family, search, plan, confirming, options.accept_search)
 

@@ -23,18 +23,17 @@ from auditor.errors import AuditorError
 from auditor.flow.question import Answer, Mismatch, Outlook, Steps, Work, with_example
 from auditor.flow.record import EXAMPLES, CellRow, Finding, Measure, RhoInterval
 from auditor.flow.verdict import Bound, Plan, Verdict
-from auditor.questions.cell_inquiries import METHODS, Counted, CountsCells, with_own_seed
+from auditor.questions.cell_inquiries import Counted, CountsCells, count_cell, with_own_seed
 from auditor.questions.hunt.answer import HuntAnswer, WorstSource
 from auditor.questions.hunt.family import Family, Values
 from auditor.questions.hunt.search import Search
 from auditor.randomness import cell_seed
-from auditor.sources.source import name_of_source
 from auditor.statistics.digits import at_most, between, exact, sure
-from auditor.statistics.interval import MeanEvidence, log_e_fail, log_e_pass, sequence_upper, two_sided
 from auditor.statistics.worst_case import least_overlap, share_of, share_of_try
+from auditor.subjects.finishing import Finishing
 from auditor.trials.cell import Cell
 from auditor.trials.identity import replay_command
-from auditor.trials.integrated import FINISHES, BrokenSteps, CorePair, run_integrated
+from auditor.trials.integrated import BrokenSteps, CorePair
 from auditor.trials.preflight import HiddenState
 from auditor.trials.trial import Trial
 
@@ -45,59 +44,12 @@ _FUTILE = math.log(20)  # evidence below the goal at which a confirmation ends: 
 _LISTED = 5  # faults that are named
 
 
-class Evidence(Counted):
-    """A counted cell of a hunt: whether its pairs differ or, where the last step's randomness is integrated, the share
-    of each pair's real finishes that do, which has the same mean and takes no formula on trust."""
-
-    mean: MeanEvidence | None = None
-
-    def add_pair(self, trial: Trial) -> float:
-        """Count a pair, and return how much it speaks for a large rho: by the formula where there is one."""
-        self.add(trial)
-        if self.mean is None:
-            return float(trial.difference is not None)
-        shown = msgspec.convert(trial.payload, CorePair)
-        self.mean.add(shown.apart / FINISHES)
-        finishing = self.cell.subject.finishing
-        is_exact = finishing is not None and finishing.is_exact
-        return shown.mismatch if shown.mismatch is not None and is_exact else shown.apart / FINISHES
-
-    @property
-    def estimate(self) -> float | None:
-        n, k = self.counts
-        return None if not n else k / n if self.mean is None else self.mean.total / n
-
-    @property
-    def source(self) -> str:
-        return self.bench.source.name if self.bench else name_of_source(self.cell.source)
-
-    def row(self, band: tuple[float, float], confidence: float, verdict: str = "inconclusive") -> CellRow:
-        return replace(Counted.row(self, band, confidence, verdict), estimate=self.estimate)
-
-    def upper(self, alpha: float) -> float:
-        """Return a limit that rho is not above, at every number of pairs at once, with probability 1 - alpha."""
-        if not self.counts[0]:
-            return 1.0
-        return sequence_upper(*self.counts, alpha) if self.mean is None else self.mean.upper(alpha)
-
-    def limits(self, alpha: float) -> tuple[float, float]:
-        if self.mean is None or not self.mean.n:
-            return two_sided("anytime", *self.counts, 1 - alpha)
-        return self.mean.lower(alpha / 2), self.mean.upper(alpha / 2)
-
-    def log_evidence(self, target: float) -> tuple[float, float]:
-        """Return the log evidence that rho is above the target, and that it is below."""
-        if self.mean is not None:
-            return self.mean.log_e_fail(target), self.mean.log_e_pass(target)
-        return float(log_e_fail(*self.counts, target)), float(log_e_pass(*self.counts, target))
-
-
 class Confirmation(msgspec.Struct):
     """A source tried on fresh randomness, as number 1, 2, ..., against a goal that is the target or above it."""
 
     number: int
     values: Mapping[str, float]
-    evidence: Evidence
+    evidence: Counted
     goal: float
     alpha: float  # of the whole hunt
     outcome: str = "inconclusive"
@@ -112,7 +64,7 @@ class Confirmation(msgspec.Struct):
 
     def add(self, trial: Trial) -> bool:
         """Count a pair; True once it is decided. What was decided stays so."""
-        self.evidence.add_pair(trial)
+        self.evidence.add(trial)
         if self.outcome == "inconclusive":
             above, below = self.evidence.log_evidence(self.goal)
             if above >= -math.log(self.share):
@@ -131,7 +83,7 @@ class Hunt(CountsCells):
     plan: Plan
     confirming: int  # pairs of a confirmation
     accepts: bool  # whether a search that finds nothing passes
-    counted: list[Evidence] = field(default_factory=list)
+    counted: list[Counted] = field(default_factory=list)
     values: list[Values] = field(default_factory=list)  # of the candidates
     tries: list[Confirmation] = field(default_factory=list)
     first: Confirmation | None = None  # the first that failed
@@ -167,7 +119,7 @@ class Hunt(CountsCells):
         return self.plan.target
 
     @property
-    def candidates(self) -> list[Evidence]:
+    def candidates(self) -> list[Counted]:
         return self.counted[: len(self.values)]
 
     def steps(self) -> Steps:
@@ -195,7 +147,8 @@ class Hunt(CountsCells):
         self.used = wanted.stop
         for place, trials in zip(who, (yield [Work(one, wanted) for one in who]), strict=True):
             for trial in trials:
-                self.search.tried[place].add(self.counted[place].add_pair(trial))
+                one = self.counted[place]
+                self.search.tried[place].add(_steering(trial, one.add(trial), one.cell.subject.finishing))
 
     def _open_candidates(self) -> None:
         """Open a cell for each candidate that the search has proposed since."""
@@ -221,10 +174,8 @@ class Hunt(CountsCells):
             return self.family.rounded(values, 1 + number // 2 % 2)
         return values if is_start or number % 4 else self.family.rounded(values, 2)
 
-    def _open(self, cell: Cell) -> Evidence:
-        cell = replace(cell, unit=run_integrated) if self.plan.integrates else cell
-        mean = MeanEvidence() if self.plan.integrates else None
-        self.counted.append(Evidence(cell, self.plan.confidence, mean=mean))
+    def _open(self, cell: Cell) -> Counted:
+        self.counted.append(count_cell(cell, self.plan.confidence, integrates=self.plan.integrates))
         return self.counted[-1]
 
     def _bounded(self) -> Steps:
@@ -302,7 +253,7 @@ class Hunt(CountsCells):
         target, alpha = self.goal, self.plan.alpha
         if self.found is not None:
             band, pairs = self.found.band, self.found.evidence.counts[0]
-            known = f"{sure(self.plan.confidence)}, on fresh randomness{self._trusted}"
+            known = f"{sure(self.plan.confidence)}, on fresh randomness{self.trusted}"
             words = f"Two runs differ too often on {self.found.evidence.source}: rho is above {exact(target)} there"
             words += f" ({known}), and {between(*band, beside=target)} by {pairs:,} pairs"
             bound = Bound("lower", max(target, band[0]), self.plan.confidence)
@@ -317,7 +268,7 @@ class Hunt(CountsCells):
         largest = at_most(self.largest_bound(), beside=target)
         none = (
             f"{len(looked):,} sources were tried, and none is shown to have a rho above {exact(target)}; theirs is at "
-            f"most {largest} ({sure(self.plan.confidence)}{self._trusted}). This says nothing of other sources"
+            f"most {largest} ({sure(self.plan.confidence)}{self.trusted}). This says nothing of other sources"
         )
         if not self.over:
             return Verdict("inconclusive", f"The search is not over. So far: {none}", "budget", alpha)
@@ -326,13 +277,7 @@ class Hunt(CountsCells):
         return Verdict("inconclusive", f"{none}, and is no pass without --accept-search", "budget", alpha)
 
     @property
-    def _trusted(self) -> str:
-        """What rho takes on trust, as the end of a phrase, if a subject that has a body is measured by its steps."""
-        steps = self.counted[0].cell.subject.finishing
-        return ", given core and finish" if self.plan.integrates and steps and steps.has_body else ""
-
-    @property
-    def _faulted(self) -> list[Evidence]:
+    def _faulted(self) -> list[Counted]:
         return [one for one in self.candidates if one.error is not None]
 
     def largest_bound(self) -> float:
@@ -360,11 +305,9 @@ class Hunt(CountsCells):
         largest, rho, measures = self.largest_bound(), None, list[Measure]()
         best = self.found or (self.tries[0] if self.tries else None)
         if best:
-            integrated = f"betting confidence sequence on real finishes{self._trusted}"
-            method = integrated if self.plan.integrates else METHODS["anytime"]
-            rho = RhoInterval(best.evidence.estimate, *best.band, confidence, method)
+            rho = RhoInterval(best.evidence.estimate, *best.band, confidence, self.method)
             limits = (rho.estimate, rho.low, rho.high, confidence)
-            measures.append(Measure("rho", *limits, f"{method}, on fresh randomness"))
+            measures.append(Measure("rho", *limits, f"{self.method}, on fresh randomness"))
         limits = (None, 0.0, largest, confidence)
         measures.append(Measure("rho of every candidate", *limits, "confidence sequences of all candidates"))
         fields = HuntAnswer(
@@ -435,6 +378,14 @@ class Hunt(CountsCells):
             more = f"; and {len(faulted) - _LISTED:,} more" if len(faulted) > _LISTED else ""
             words = f"{len(faulted):,} of {len(self.values):,} candidates gave no outcome: {listed}{more}"
             yield Finding("faulted", "warning", words)
+
+
+def _steering(trial: Trial, shown: CorePair | None, steps: Finishing | None) -> float:
+    """Return how much a pair speaks for a large rho: whether it differs, the declared probability that its two cores
+    finish differently, or the share that does. It steers the search, and bounds nothing."""
+    if shown is None:
+        return float(trial.difference is not None)
+    return shown.mismatch if shown.mismatch is not None and steps and steps.is_exact else shown.share
 
 
 def name_of(values: Values) -> str:

@@ -1,7 +1,8 @@
 """What does a claim cost in rows? The smallest size at which it holds, beside what theorems and limits say.
 
 Two claims share the pairs: that rho is at most the target, and that no more runs are inaccurate than the subject
-allows. Every size spends its share of the error on every claim, so that all brackets hold together.
+allows. Every size spends its share of the error on every claim, so that all brackets hold together. A subject that
+declares its last step is held against the limits by means, which vary less than coins and so need fewer pairs.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated, Any, ClassVar
 
 import msgspec
@@ -28,19 +30,29 @@ from auditor.flow.verdict import (
     check_target,
     error_probability,
     least_budget,
+    least_pairs,
 )
-from auditor.questions.cell_inquiries import Counted, CountsCells, load_asked, with_own_seed, with_settings
+from auditor.questions.cell_inquiries import (
+    Counted,
+    CountsCells,
+    count_cell,
+    load_asked,
+    with_own_seed,
+    with_settings,
+)
 from auditor.questions.price.answer import CLAIMED, PriceAnswer, PricedClaim, not_found, price_parts, size_text
-from auditor.request import RHO, SCORE, SURE, Options, Request, option
+from auditor.request import NO_INTEGRATE, RHO, SCORE, SURE, Options, Request, option
 from auditor.sources.datasets import Dataset
 from auditor.statistics.bracket import FARTHEST, MOST_PROBES, Bracket, least_allowed
 from auditor.statistics.digits import exact, sure
 from auditor.statistics.gate import Gate
 from auditor.subjects.subject import Subject
 from auditor.trials.cell import make_cell
+from auditor.trials.integrated import is_integrated
 from auditor.trials.trial import Bench, Trial
 
 PAIRS_TIMES_LIMIT = 2000
+PAIRS_INTEGRATED = 200  # times 1 / limit, where pairs are no coins
 _SOMEWHERE = 1000  # where a search starts if nobody declares a size
 _A_SIZE = 4  # no size gets more than 1/4 of a claim's pairs
 _BLOCK = 16
@@ -55,7 +67,8 @@ class PriceOptions(Options, frozen=True, kw_only=True):
         int | None,
         option(
             "Maximum number of pairs in all (default: 2000 / rho, and 2000 / delta more for a subject that declares "
-            "that at most a share delta of its runs are inaccurate).",
+            "that at most a share delta of its runs are inaccurate; 200 / rho and 200 / delta for one that declares "
+            "its last step).",
             "N",
             SURE,
         ),
@@ -63,6 +76,7 @@ class PriceOptions(Options, frozen=True, kw_only=True):
     most: Annotated[
         int | None, option("Largest number of rows that is tried (default: no limit).", "M", SURE, basic=False)
     ] = None
+    no_integrate: Annotated[bool, NO_INTEGRATE] = False
 
 
 class Claim(msgspec.Struct):
@@ -79,39 +93,59 @@ class Claim(msgspec.Struct):
         """Return what the counts of a size say, None if they leave it open.
 
         An outcome is kept: the other claim may run more pairs there, which take nothing back."""
-        tally = one.tally
-        counts = one.counts if self.name == "reproducible" else (tally.runs, tally.failures)
-        if not counts[0]:
-            return None
-        passes = self.gate.is_pass(*counts)
-        if not passes and not self.gate.is_fail(*counts):
+        passes, fails = self._sides(one)
+        if not passes and not fails:
             return None
         self.shown[size] = "pass" if passes else "fail"
         return passes
+
+    def _sides(self, one: Counted, times: float = 1.0) -> tuple[bool, bool]:
+        """Return whether the evidence of a size is enough for the claim, and whether it is enough against it; or would
+        be with so many times the pairs, if they showed what these did."""
+        is_rho, gate = self.name == "reproducible", self.gate
+        if mean := one.mean if is_rho else one.inaccurate:
+            mean = mean if times == 1 else mean.continued(round(times * mean.n))
+            passes = mean.log_e_pass(gate.target) >= -math.log(gate.alpha_pass)
+            return passes, mean.log_e_fail(gate.target) >= -math.log(gate.alpha_fail)
+        n, k = one.counts if is_rho else (one.tally.runs, one.tally.failures)
+        counts = round(times * n), round(times * k)
+        return n > 0 and gate.is_pass(*counts), n > 0 and gate.is_fail(*counts)
+
+    def is_futile(self, one: Counted) -> bool:
+        """True if a size has had a good part of its pairs, and not even twice all of them would decide it if they
+        showed what these did: others need the rest. An answer may stay open for any reason, so no error is spent."""
+        done, most = one.tally.pairs, self.budget // _A_SIZE
+        return done >= most // _A_SIZE and not any(self._sides(one, times=2 * most / done))
 
     def more(self, done: int) -> int:
         """Return how many pairs a size gets next, of which `done` were run there."""
         return min(max(_BLOCK, done // 8), self.left, self.budget // _A_SIZE - done)
 
 
-def make_claims(limits: Mapping[str, float], pairs: int | None, confidence: float) -> tuple[Plan, list[Claim]]:
+def make_claims(
+    limits: Mapping[str, float], pairs: int | None, confidence: float, *, integrates: bool = False
+) -> tuple[Plan, list[Claim]]:
     """Divide pairs among the claims by how rare their events are; BadValue if even a spotless size could not pass."""
     # Each claim asks at most so many sizes, but may ask those of the other: any may err on any claim.
     alpha = error_probability(confidence) / (len(limits) ** 2 * MOST_PROBES)
     rarity = {name: 1 / limit for name, limit in limits.items()}
-    total = PAIRS_TIMES_LIMIT * sum(rarity.values()) if pairs is None else pairs
-    budgets = {name: math.ceil(total * rare / sum(rarity.values())) for name, rare in rarity.items()}
+    times = PAIRS_INTEGRATED if integrates else PAIRS_TIMES_LIMIT
+    total = times * sum(rarity.values()) if pairs is None else pairs
+    # Of means the rarer claim gets less than its part: it comes last, and has the pairs of the other at their sizes.
+    weights = {name: math.sqrt(rare) if integrates else rare for name, rare in rarity.items()}
+    budgets = {name: math.ceil(total * weight / sum(weights.values())) for name, weight in weights.items()}
     if total > MAX_PAIRS:
         raise BadValue("rho", min(limits.values()), f"would take more than {MAX_PAIRS:.0e} pairs: give --pairs")
-    short = max(_A_SIZE * least_budget(limits[name], alpha) / budgets[name] for name in limits)
+    least = partial(least_pairs, design="anytime") if integrates else least_budget
+    short = max(_A_SIZE * least(limits[name], alpha) / budgets[name] for name in limits)
     if short > 1:
         needed = math.ceil(short * total)
         raise BadValue("pairs", pairs, f"cannot show any size to do: use --pairs {needed} or more")
     # Both claims look at the pairs of a size, so that either may see as many as the other asked for.
-    most = max(budgets.values()) // _A_SIZE
+    most = None if integrates else max(budgets.values()) // _A_SIZE
     claims = [Claim(name, Gate(limits[name], alpha, budget=most), budgets[name], budgets[name]) for name in limits]
-    target = float(limits["reproducible"])
-    plan = Plan(target, float(confidence), "search", sum(budgets.values()), limits.get("accurate"))
+    target, budget = float(limits["reproducible"]), sum(budgets.values())
+    plan = Plan(target, float(confidence), "search", budget, limits.get("accurate"), integrates=integrates)
     return plan, claims
 
 
@@ -166,24 +200,27 @@ class PriceInquiry(CountsCells):
             cell = replace(cell, overridden=tuple(one for one in cell.overridden if one[0] != "size"))
             cell = with_own_seed(cell, len(self.counted), request.options.seed, f"{cell.size:,} rows")
             self.places[size] = len(self.counted)
-            self.counted.append(Counted(cell, self.plan.confidence))
+            self.counted.append(count_cell(cell, self.plan.confidence, integrates=self.plan.integrates))
         return self.places[size]
 
     def opened(self, cell: int, bench: Bench) -> None:
         CountsCells.opened(self, cell, bench)
         if cell == 0 and not bench.judges and len(self.limits) > 1:  # nobody knows the truth: one claim is left
             self.limits = {"reproducible": self.limits["reproducible"]}
-            self.plan, self.claims = make_claims(self.limits, self.pairs, self.plan.confidence)
+            integrates = self.plan.integrates
+            self.plan, self.claims = make_claims(self.limits, self.pairs, self.plan.confidence, integrates=integrates)
 
     def steps(self) -> Steps:
         """Ask each claim about the sizes that its bracket proposes, until it is found or its pairs are spent."""
+        near: int | None = None  # where the claim before was found
         for claim in self.claims:
             self.begun.append(claim)
-            sizes = claim.bracket.sizes(self.start)
+            sizes = claim.bracket.sizes(self.start, near)
             with suppress(StopIteration, _Spent):
                 size = next(sizes)
                 while True:
                     size = sizes.send((yield from self._ask(claim, size)))
+            near = claim.bracket.high
 
     def _ask(self, claim: Claim, size: int) -> Generator[Sequence[Work], Sequence[Iterator[Trial]], bool | None]:
         """Run pairs at a size until its gate decides, or it has had its part of them."""
@@ -201,7 +238,7 @@ class PriceInquiry(CountsCells):
                 raise _Spent
             done = one.tally.pairs
             more = claim.more(done)
-            if more <= 0:
+            if more <= 0 or claim.is_futile(one):
                 return None
             [trials] = yield [Work(place, range(done, done + more))]
             for trial in trials:
@@ -240,7 +277,7 @@ class PriceInquiry(CountsCells):
             words = not_found(missing or found[-1], run, self.plan.budget) if found else "no size was tried"
             return Verdict("inconclusive", words, "budget", alpha)
         sizes = (f"{CLAIMED[one.claim]} {exact(one.limit)} takes {size_text(one.low, one.high)} rows" for one in found)
-        words = f"{'; '.join(sizes)}{self._drawn_from(found)} ({sure(self.plan.confidence)})"
+        words = f"{'; '.join(sizes)}{self._drawn_from(found)} ({sure(self.plan.confidence)}{self.trusted})"
         return Verdict("pass", words, "mismatches", alpha)
 
     def _drawn_from(self, found: Sequence[PricedClaim]) -> str:
@@ -278,10 +315,16 @@ class PriceInquiry(CountsCells):
             if one.high is not None:
                 limits = (float((one.low or 0) + 1), float(one.high), confidence)
                 name = f"rows for {CLAIMED[one.claim]} {exact(one.limit)}"
-                measures.append(Measure(name, None, *limits, "a gate for each size"))
+                measures.append(Measure(name, None, *limits, f"a gate for each size{self.trusted}"))
         plain = self.subject.declares("plain")
         return Answer(
-            PriceAnswer(asked=found, plain=plain, promised=self._promised, bounds=dict(self.bounds)),
+            PriceAnswer(
+                asked=found,
+                plain=plain,
+                promised=self._promised,
+                bounds=dict(self.bounds),
+                integrated=self.plan.integrates,
+            ),
             measures=measures,
             rows=rows,
             pairs=pairs,
@@ -343,10 +386,12 @@ class Price(Question):
             raise BadValue("rho", limit, f"would take more than {MAX_PAIRS:.0e} pairs, which no search finishes")
         delta = subject.declares("delta") if subject.declared.accuracy else None
         limits = {"reproducible": limit} | ({"accurate": delta} if delta else {})
-        plan, claims = make_claims(limits, options.pairs, options.confidence)
         declared = subject.declares("size")
         is_scaled = "sample_scale" in subject.settings and declared is not None
         start = _first_size(request, subject) if declared is None else declared
+        first = make_cell(request.question, subject, request.source, options, size=start)
+        integrates = is_integrated(first, no_integrate=options.no_integrate)
+        plan, claims = make_claims(limits, options.pairs, options.confidence, integrates=integrates)
         bounds = {name: size for name in subject.declared.bounds if (size := _least(subject, name, limit))}
         return PriceInquiry(
             request, subject, start, is_scaled, limits, options.pairs, options.most, bounds, plan, claims

@@ -9,6 +9,7 @@ import msgspec
 
 from auditor.flow.parts import Chart, Part, Series, Table, Words
 from auditor.flow.record import CellRow, Record
+from auditor.questions.cell_inquiries import INTEGRATED
 from auditor.statistics.digits import exact, percent
 
 CLAIMED = {"reproducible": "rho at most", "accurate": "a share of inaccurate runs of at most"}
@@ -30,6 +31,7 @@ class PriceAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="question
     plain: int | None  # rows that the same accuracy takes without reproducibility
     promised: int | None  # rows that the theorem asks for
     bounds: dict[str, int]  # below which no algorithm can be, by name
+    integrated: bool = False  # whether shares are averaged over the randomness of the last step
 
 
 def answer_of(record: Record) -> PriceAnswer:
@@ -116,6 +118,8 @@ def sentences(record: Record, answer: PriceAnswer) -> Iterator[str]:
         f"{pairs:,} pairs at {len(measured)} sizes on {record.source} ({record.sample_kind}, seed {record.seed}). All "
         f"sizes hold together with {percent(record.confidence)} confidence, if more rows never make it worse."
     )
+    if answer.integrated:
+        yield INTEGRATED
     for one in answer.asked:
         if one.high is None:
             yield f"{not_found(one, [row.size for row in measured], record.budget)}."
