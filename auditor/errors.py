@@ -92,6 +92,7 @@ class BadValue(UsageError):
         super().__init__(f"{name}={text_of(value)} {cure}")
 
     def as_option(self) -> str:
+        """Return the message with the option as the command line spells it."""
         value = text_of(self.value) if is_tangled(self.value) else self.value
         return f"--{self.name.replace('_', '-')} {value} {self.cure}"
 

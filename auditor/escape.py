@@ -47,6 +47,7 @@ def json_text(text: str) -> str:
 
 
 def _json_escape(char: str) -> str:
+    """Return a hidden character as the escape that JSON has for it."""
     if unicodedata.category(char) not in _HIDDEN:
         return char
     units = char.encode("utf-16-be", "surrogatepass").hex()
@@ -259,6 +260,7 @@ class _Outline(reprlib.Repr):
         self.maxlist = self.maxtuple = self.maxset = self.maxfrozenset = self.maxdeque = self.maxdict = 4
 
     def repr_instance(self, x: Any, level: int) -> str:
+        """Return the class alone of an object that holds others."""
         kind = type(x).__qualname__
         return f"{kind}(...)" if _opened(x)[1] else super().repr_instance(x, level)
 

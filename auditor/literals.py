@@ -39,6 +39,7 @@ def is_text(text: str) -> bool:
 
 
 def read_literal(text: str) -> Any:
+    """Return the value of a Python literal; ValueError with a few words if the text is none."""
     check_depth(text)
     try:
         return ast.literal_eval(text)
@@ -56,6 +57,7 @@ def read_call(text: str) -> tuple[str, list[Any], dict[str, Any]]:
 
 
 def _parts(node: ast.expr, length: int) -> tuple[str, list[Any], dict[str, Any]]:
+    """Return the name, the arguments and the keywords of a parsed call that spans the whole text."""
     if (node.end_lineno, node.end_col_offset) != (1, length):
         raise ValueError("a comment follows")  # Python takes norm#label for norm
     call = node if isinstance(node, ast.Call) else ast.Call(node, [], [])
@@ -78,6 +80,7 @@ def check_depth(text: str) -> None:
 
 
 def _words(error: Exception) -> str:
+    """Say in a few words why Python's parser refused a text."""
     if isinstance(error, (MemoryError, RecursionError, SystemError)):
         return "too much for Python's parser"
     words = str(getattr(error, "msg", error))

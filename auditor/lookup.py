@@ -86,6 +86,7 @@ class FileFinder:
         self._files = files
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        """Return how to load a module that was named by its file; None for any other."""
         if name in self._files:
             return importlib.util.spec_from_file_location(name, self._files[name])
         if any(other.startswith(f"{name}.") for other in self._files):
@@ -190,6 +191,7 @@ def registered(group: str) -> Mapping[str, EntryPoint]:
 
 @functools.lru_cache(maxsize=8)  # reading what is installed takes 20 ms, and a command asks several times
 def _registered(group: str, _places: tuple[tuple[str, int], ...]) -> Mapping[str, EntryPoint]:
+    """Return the entry points of a group by name; `_places` is for the cache, which must notice a new install."""
     from importlib.metadata import entry_points
 
     found = sorted(entry_points(group=group), key=lambda point: point.name)

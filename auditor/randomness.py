@@ -41,6 +41,7 @@ class Key(ISpawnableSeedSequence):
         self.spawned = 0
 
     def child(self, *names: Name) -> Key:
+        """Return the key of a named part of this one; it depends on the names alone, and not on what was drawn."""
         digest = self.digest
         for name in names:  # nearly all are the number of a trial
             digest = _extend(digest, b"int:%d" % name if type(name) is int else _encode(name))
@@ -56,6 +57,7 @@ class Key(ISpawnableSeedSequence):
         return [Key(_extend(self.digest, b"spawn:%d" % i)) for i in range(first, first + n_children)]
 
     def generate_state(self, n_words: int, dtype: Any = np.uint32) -> npt.NDArray[Any]:
+        """Return words that the key decides, as numpy's bit generators ask a seed for them."""
         if n_words == 4 and dtype is np.uint64:  # what a PCG64 asks for
             return np.frombuffer(blake2b(self.digest).digest(), _WORDS, 4)
         blocks = -(-n_words * np.dtype(dtype).itemsize // 64)
@@ -98,6 +100,7 @@ class Randomness(Generator):
 
 
 def root_key(seed: int) -> Key:
+    """Return the key that a seed decides; BadValue unless it is a whole number of at least 0."""
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise BadValue("seed", seed, "must be an integer of at least 0, e.g. 0")
     return Key(_extend(b"", b"auditor:%d" % seed))
@@ -175,6 +178,7 @@ def kind_of(annotation: object) -> str:
 
 
 def check_kind(kind: str) -> str:
+    """Return the kind of generator that --randomness names; BadValue where it is unknown or not installed."""
     if kind not in KINDS:
         raise BadValue("randomness", kind, f"must be one of {', '.join(KINDS)}{suggestion(kind, KINDS)}")
     if kind in ("torch", "jax") and find_spec(kind) is None:

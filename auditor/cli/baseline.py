@@ -138,10 +138,12 @@ class Baseline(msgspec.Struct, frozen=True):
         return replace(self, blocks=left)
 
     def text(self) -> str:
+        """Return the file as text: its head, and a block for each entry."""
         parts = [self.head, *(text for _, text in self.blocks)]
         return "\n".join(part.strip("\n") + "\n" for part in parts if part.strip())
 
     def write(self) -> None:
+        """Write the file; UsageError where it cannot be written."""
         try:
             write_bytes(self.path, self.text().encode())
         except OSError as error:

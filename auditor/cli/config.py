@@ -110,6 +110,7 @@ def read_config(path: Path) -> Config:
 
 
 def _raise(path: Path, mistakes: Sequence[str]) -> None:
+    """Raise one UsageError for all mistakes of a configuration file."""
     if len(mistakes) == 1:
         raise UsageError(f"{path}, {mistakes[0]}")
     if mistakes:
@@ -260,6 +261,7 @@ def _settled(entry: Entry, given: Mapping[str, Any], before: Baseline | None) ->
 
 
 def _begun(entry: Entry, given: Mapping[str, Any], expect: str) -> tuple[Request, Inquiry]:
+    """Return the request of an entry and the inquiry into it, which checks all that can be known before a run."""
     request = make_request(entry.question, entry.target, entry.source, given, expected=expect)
     request = replace(request, name=entry.name)
     time_of(given)  # refused here, with the line of the entry

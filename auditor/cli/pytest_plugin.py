@@ -152,6 +152,7 @@ def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, name: str
 
 
 def _module(node: pytest.Item | pytest.Collector) -> Any:
+    """Return the test module that an item is in."""
     parent = node.getparent(pytest.Module)
     assert parent is not None
     return parent.obj
@@ -197,6 +198,7 @@ class AuditItem(pytest.Item):
         self.add_report_section("call", "auditor", visible(record.reason))
 
     def _audit(self) -> Record:
+        """Audit the marked function, and return the record."""
         from auditor.flow.asking import audit
 
         options = self._options()
@@ -242,10 +244,12 @@ class AuditItem(pytest.Item):
         return options | forced
 
     def _forced(self) -> dict[str, int]:
+        """Return the options that the command line of pytest sets for every marked test."""
         given = {name: self.config.getoption(f"auditor_{name}") for name in ("pairs", "seed")}
         return {name: value for name, value in given.items() if value is not None}
 
     def _fail(self, summary: str, details: str = "", *, report: str = "") -> None:
+        """Fail the test with this report, in which nothing can pass for a command of a build service."""
         from auditor.escape import visible, without_commands
 
         self._summary = visible(summary)

@@ -42,6 +42,7 @@ class Log:
         self._trimmer.start()
 
     def _trim(self) -> None:
+        """Cut the log now and then, in a thread of its own, until it is closed."""
         while not self._over.wait(_TRIM):
             self._cut()
 
@@ -53,6 +54,7 @@ class Log:
             os.ftruncate(self._descriptor, LOG_LIMIT)
 
     def close(self) -> None:
+        """Stop cutting, and give the log a name if there is anything in it."""
         self._over.set()
         self._trimmer.join()
         self._cut()

@@ -45,6 +45,7 @@ def schema() -> dict[str, Any]:
 
 
 def _object(known: Mapping[str, Listed], **more: Any) -> dict[str, Any]:
+    """Return the JSON schema of a table with these options."""
     properties = {one.key: _property(one) for one in sorted(known.values(), key=lambda one: one.key)}
     return {"type": "object", "additionalProperties": False, "properties": properties, **more}
 

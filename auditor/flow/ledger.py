@@ -91,6 +91,7 @@ class Ledger:
             self._complain(error)
 
     def _write(self) -> None:
+        """Write what is waiting; where the disk refuses, the audit goes on and it is tried again."""
         self._next = monotonic() + _OFTEN
         try:
             with transaction(self._connection):
@@ -102,6 +103,7 @@ class Ledger:
             self._complain(error)
 
     def _complain(self, error: sqlite3.Error) -> None:
+        """Note that the ledger cannot be written, and say so once."""
         self._next = monotonic() + _RETRY
         if self.trouble is None:
             self.trouble = f"cannot write --ledger {self._file}: {error}; the audit goes on, and its report is whole"

@@ -118,6 +118,7 @@ def write_counts(connection: sqlite3.Connection, audit: int, counts: Mapping[int
 
 
 def _row(trial: Trial) -> tuple[Any, ...]:
+    """Return a trial as a row of the table of trials."""
     found = trial.difference
     difference = None if found is None else dumps([found.path, found.left, found.right])
     accurate = None if trial.accurate is None else int(trial.accurate)
@@ -178,6 +179,7 @@ def _opened(file: str, how: str = "") -> sqlite3.Connection:
 
 
 def _close(connection: sqlite3.Connection) -> None:
+    """Close the file, whatever state its disk is in."""
     with suppress(sqlite3.Error):  # a full disk cannot be checkpointed; the next who opens it does
         connection.close()
 
@@ -252,6 +254,7 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """While this lasts, what is written is written whole or not at all."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield

@@ -377,6 +377,7 @@ def environment() -> dict[str, str]:
 
 @functools.cache  # it takes longer than the audit of a fast subject
 def _environment() -> Mapping[str, str]:
+    """Return the versions and the platform that a record names."""
     from importlib.metadata import version
 
     return {
@@ -396,6 +397,7 @@ def to_json_list(records: Sequence[Record]) -> bytes:
 
 
 def encode(document: Any) -> bytes:
+    """Return a document as JSON, readable and with nothing hidden in it."""
     # The standard library's encoder: a theorem's size may be an integer beyond 64 bits.
     return json_text(dumps(document, indent=2, ensure_ascii=False)).encode() + b"\n"
 
@@ -411,6 +413,7 @@ def read_records(path: Path) -> list[Record]:
 
 
 def _read(path: Path, made: Callable[[Any], T]) -> T:
+    """Read a JSON file and return what `made` makes of it; UsageError if that is no record."""
     document = read_bytes(path, f"cannot read the record {str(path)!r}")
     try:
         return made(loads(document))

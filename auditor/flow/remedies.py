@@ -57,6 +57,7 @@ def _answer(request: Request) -> Record:
 
 
 def _asked(request: Request, question: str, target: object, record: Record, **more: Any) -> Request:
+    """Return a request for another audit with the same source, target and options about running."""
     given = {name: value for name in _KEPT if (value := getattr(request.options, name)) is not None}
     given |= {"rho": record.target, **more}
     return make_request(question, target, list(request.sources) or None, given, texts=more.pop("texts", request.texts))

@@ -213,6 +213,7 @@ class Spent(msgspec.Struct):
     seconds: float = 0.0
 
     def add(self, trial: Trial, runs: int) -> None:
+        """Count a trial: its runs and its seconds."""
         self.trials += 1
         self.runs += trial.payload.get("runs", runs) if type(trial.payload) is dict else runs
         self.seconds += trial.seconds
@@ -287,6 +288,7 @@ class Run(msgspec.Struct):
         stack.enter_context(one_thread())  # a run may have loaded another library
 
     def _bench(self, cell: int) -> Bench:
+        """Return what the trials of a cell run on."""
         apart = self.options.isolates or connection() is not None
         bench = make_bench(self.inquiry.cells[cell], apart=apart)
         return replace(bench, bottoms=self.options.on_error == "bottom")
@@ -335,6 +337,7 @@ class Run(msgspec.Struct):
             self._take_steps()
 
     def work(self) -> None:
+        """Have the inquiry's trials run until it has seen enough, unless the audit was stopped before."""
         if not self.stopped:
             self._take_steps()
 
@@ -552,6 +555,7 @@ class Run(msgspec.Struct):
 
 
 def _make_record(run: Run, request: Request, answer: Answer, verdict: Verdict, seconds: float) -> Record:
+    """Return the record of an audit that has ended."""
     inquiry, plan, options, cell = run.inquiry, run.inquiry.plan, run.options, run.inquiry.cells[0]
     subject, bench, checked = cell.subject, run.benches.get(0), run.fitness.first
     source = bench.source if bench else None

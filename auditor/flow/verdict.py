@@ -173,6 +173,7 @@ def check_target(target: float) -> None:
 
 
 def check_confidence(confidence: float) -> None:
+    """Raise BadValue unless the confidence is above 0.5 and below 1."""
     check_share("confidence", confidence, "how sure the verdict must be, e.g. 0.95")
     if error_probability(confidence) >= 0.5:
         raise BadValue("confidence", confidence, "must be above 0.5: a coin says as much; use e.g. 0.95")
@@ -181,6 +182,7 @@ def check_confidence(confidence: float) -> None:
 
 
 def check_share(name: str, value: object, meaning: str) -> None:
+    """Raise BadValue unless a value is a number in (0, 1)."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1:
         raise BadValue(name, value, f"must be in (0, 1): {meaning}")
 

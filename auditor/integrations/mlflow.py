@@ -41,6 +41,7 @@ def log(record: Record, *, prefix: str = "auditor") -> str:
 
 
 def _metrics(record: Record) -> Iterator[tuple[str, float]]:
+    """Yield the numbers of a record as metrics of mlflow, by name."""
     for one in record.measures:
         yield from ((f"{one.name}.low", one.low), (f"{one.name}.high", one.high))
         if one.estimate is not None:
@@ -54,12 +55,14 @@ def _metrics(record: Record) -> Iterator[tuple[str, float]]:
 
 
 def _params(record: Record) -> Iterator[tuple[str, object]]:
+    """Yield what was audited as parameters of mlflow, by name."""
     names = ("question", "subject", "source", "size", "seed", "view", "confidence", "budget")
     yield from ((name, getattr(record, name)) for name in names)
     yield from ((f"param.{name}", value) for name, value in record.params.items())
 
 
 def _tags(record: Record) -> Iterator[tuple[str, object]]:
+    """Yield the verdict and where it comes from as tags of mlflow."""
     yield from (("verdict", record.verdict), ("expect", record.expect), ("reason", record.reason))
     yield from (("version", record.auditor_version), ("code_hash", record.code_hash or ""))
 

@@ -65,6 +65,8 @@ class CellQuestion(Question):
         raise NotImplementedError
 
     def begin(self, request: Request) -> Inquiry:
+        """Begin the inquiry into the one cell that was asked about, or into several at once: sources, inputs, private
+        randomness."""
         options: OverCells = request.options
         check_count("family", options.family, least=1, example=3)
         inputs = None
@@ -144,6 +146,7 @@ class OneCell(Inquiry, ABC):
         return (self.cell,)
 
     def opened(self, cell: int, bench: Bench) -> None:
+        """Take note of the bench that the cell's trials run on."""
         self.bench = bench
 
     def steps(self, cell: int = ONLY) -> Steps:
@@ -154,6 +157,7 @@ class OneCell(Inquiry, ABC):
 
     @property
     def is_over(self) -> bool:
+        """True if the gate has decided, or the budget is spent."""
         return self.decided or self.tally.pairs >= self.plan.budget
 
     @abstractmethod
@@ -208,11 +212,13 @@ class OneCell(Inquiry, ABC):
         return self.plan.design if self.tally.pairs in (0, self.plan.budget) else "anytime"
 
     def rho(self) -> RhoInterval:
+        """Return the share of pairs that differ, with an interval for rho."""
         n, k = self.tally.pairs, self.tally.mismatches
         limits = two_sided(self.design, n, k, self.plan.each)
         return RhoInterval(k / n if n else None, *limits, self.plan.confidence, METHODS[self.design])
 
     def accuracy(self) -> Accuracy | None:
+        """Return the share of runs that were inaccurate, with its limits; None if none was judged."""
         tally, confidence = self.tally, self.plan.confidence
         if not tally.runs:
             return None
@@ -303,6 +309,7 @@ class EveryCell(Inquiry):
             chosen = [heapq.heappop(waiting)[-1]] if waiting and "fail" not in self.states else []
 
     def _block(self, cell: int) -> Work:
+        """Return the next trials of a cell: all of a fixed number, else a few more than it has had."""
         done, budget = self._done[cell], self._each_budget
         block = budget if self.plan.design == "fixed" else max(_FIRST, done // _SHARE)
         return Work(cell, range(done, min(done + block, budget)))
@@ -318,6 +325,7 @@ class EveryCell(Inquiry):
         return self.states[cell] != "inconclusive"
 
     def failed(self, cell: int, error: AuditorError) -> None:
+        """End the audit with an error that names the cell in which a run failed."""
         if isinstance(error, UsageError):
             raise error
         raise SubjectError(f"with {self.cells[cell].name}: {error}") from error
@@ -326,6 +334,7 @@ class EveryCell(Inquiry):
         return self.first.settings()
 
     def pairs_for_advice(self) -> AdvicePairs | None:
+        """Return further pairs of the cell that failed, if there is one."""
         if "fail" not in self.states:
             return None
         cell = self.states.index("fail")
@@ -333,6 +342,7 @@ class EveryCell(Inquiry):
         return found and replace(found, cell=cell)
 
     def verdict(self) -> Verdict:
+        """Return the verdict: a fail if one cell fails, a pass if all of them pass."""
         if "fail" in self.states:
             cell = self.states.index("fail")
             found = self.leaves[cell].verdict()
@@ -341,6 +351,7 @@ class EveryCell(Inquiry):
         return self._passed() if set(self.states) == {"pass"} else self._undecided()
 
     def _passed(self) -> Verdict:
+        """Return the verdict where all cells pass: the largest bound of all, and where the largest rate was seen."""
         found = [leaf.verdict() for leaf in self.leaves]
         most = max(one.bound.value for one in found if one.bound)
         target, confidence = self.plan.target or 0.0, 1 - self.plan.alpha
@@ -362,6 +373,7 @@ class EveryCell(Inquiry):
         return Verdict("pass", reason, found[0].decided_by, self.plan.alpha, Bound("upper", most, confidence))
 
     def _undecided(self) -> Verdict:
+        """Return the verdict where some cells are undecided: how many, and which may be the worst."""
         open_cells, unit = self._open, self.plan.unit
         worst = max(open_cells, key=lambda cell: self.leaves[cell].row().high)
         row = self.leaves[worst].row()
@@ -379,6 +391,7 @@ class EveryCell(Inquiry):
         return Verdict("inconclusive", reason, "budget", self.plan.alpha)
 
     def answer(self) -> Answer:
+        """Return the answer of the worst cell, with the rows of all."""
         answers = [leaf.answer() for leaf in self.leaves]
         rows = [row for one in answers for row in one.rows]
         # The cell that a report shows: one that failed, else the one that may be largest.
@@ -435,6 +448,7 @@ class EveryCell(Inquiry):
         )
 
     def outlook(self) -> Outlook:
+        """Say how far the audit is: how many cells are undecided, and how the worst of them is going."""
         open_cells, done = self._open, sum(self._done)
         words = f"{len(open_cells)} of {len(self.cells)} {self._kind} undecided after {done:,} {self.plan.unit}"
         if open_cells:
@@ -470,6 +484,7 @@ class UnsharedAndShared(Inquiry):
         self.leaves[cell].opened(ONLY, bench)
 
     def steps(self) -> Steps:
+        """Run the cell with unshared private randomness, then the one with shared."""
         for cell, leaf in enumerate(self.leaves):
             yield from leaf.steps(cell)
 
@@ -483,6 +498,7 @@ class UnsharedAndShared(Inquiry):
         return replace(self.leaves[_UNSHARED].verdict(), error_spent=self.alpha)
 
     def answer(self) -> Answer:
+        """Return the answer of the unshared cell, with both rows and what their comparison shows."""
         unshared, shared = (leaf.answer() for leaf in self.leaves)
         rows = [replace(row, confidence=self.confidence) for row in (*unshared.rows, *shared.rows)]
         findings = [*unshared.findings, *shared.findings]

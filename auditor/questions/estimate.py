@@ -113,6 +113,7 @@ class EstimateInquiry(PairsInquiry):
 
     @property
     def asks(self) -> str:
+        """What is asked, in a sentence, and how many pairs it takes."""
         plan, measure = self.plan, self.plan.gates
         question = (
             "how many predictions change between two fits" if self.is_of_churn else "how often do two runs differ"
@@ -123,6 +124,7 @@ class EstimateInquiry(PairsInquiry):
         return f"{question}? {measure} to within {exact(plan.half_width)} ({sure(plan.confidence)}) takes {cost}"
 
     def add(self, trial: Trial) -> bool:
+        """Count a trial; True once the interval is as narrow as was asked for."""
         self.count(trial)
         n = self.tally.pairs
         if n >= self.look:
@@ -147,6 +149,7 @@ class EstimateInquiry(PairsInquiry):
         return "pass" if self.decided else "inconclusive"
 
     def verdict(self) -> Verdict:
+        """Return the verdict: a pass once the interval is narrow enough, with the estimate in words."""
         plan, n = self.plan, self.tally.pairs
         if not n:
             return Verdict(
@@ -166,6 +169,7 @@ class EstimateInquiry(PairsInquiry):
         return Verdict("inconclusive", found, "budget", plan.alpha)
 
     def answer(self) -> Answer:
+        """Return what the record says of pairs, with what was asked of the interval."""
         plan = self.plan
         fields = EstimateAnswer(
             measure=plan.gates, half_width=plan.half_width, reached=self.decided, churn=self._churn()
@@ -204,6 +208,7 @@ class Estimate(Question):
     Options: ClassVar[type[EstimateOptions]] = EstimateOptions
 
     def begin(self, request: Request) -> EstimateInquiry:
+        """Begin the estimate of rho or churn to within a half-width."""
         options: EstimateOptions = request.options
         plan = make_estimate_plan(options.measure, options.half_width, options.confidence, options.pairs)
         subject = load_asked(request, options.params)
@@ -217,6 +222,7 @@ class Estimate(Question):
         return f"ESTIMATE  {record.subject}"
 
     def parts(self, record: Record) -> Iterator[Part]:
+        """Yield the report: a bar for the interval, and what was asked."""
         answer = msgspec.convert(msgspec.to_builtins(record.answer), EstimateAnswer)
         wide = f"an interval at most {exact(2 * answer.half_width)} wide"
         asked = f"{answer.measure} to within {exact(answer.half_width)}: {wide}"
@@ -225,6 +231,7 @@ class Estimate(Question):
         yield Facts([("asked", asked), ("confidence", holds)])
 
     def bars(self, record: Record) -> Sequence[tuple[str, Bar]]:
+        """Return the bar of the measure that was estimated, if any pair was run."""
         if not record.pairs:
             return ()
         first = record.measures[0]

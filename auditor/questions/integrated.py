@@ -99,10 +99,13 @@ class IntegratedPairs(PairsInquiry):
 
     @property
     def besides(self) -> str:
+        """What is run besides the pairs, for the line that says how long it may take."""
         body = "one more run and " if self._steps.has_body else ""
         return f", and {body}{2 * (FINISHES + 1):,} finishes a pair"
 
     def add(self, trial: Trial) -> bool:
+        """Count a pair of cores: how many values of r finish them differently, and what the declared formula says of
+        it."""
         shown = msgspec.convert(trial.payload, CorePair)
         share, m = shown.share, shown.mismatch
         self.differing += shown.apart
@@ -120,6 +123,7 @@ class IntegratedPairs(PairsInquiry):
 
     @property
     def _steps(self) -> Finishing:
+        """The subject's core and finish."""
         steps = self.cell.subject.finishing
         assert steps is not None
         return steps
@@ -137,6 +141,7 @@ class IntegratedPairs(PairsInquiry):
         return PairsInquiry.outcome(self) if self.contradicted is None else "fail"
 
     def verdict(self) -> Verdict:
+        """Return the verdict; a fail if the declared mismatch is shown not to be true."""
         if self.contradicted is not None:
             return Verdict("fail", self._contradiction(), "formula", self.plan.alpha)
         found = PairsInquiry.verdict(self)
@@ -167,6 +172,7 @@ class IntegratedPairs(PairsInquiry):
         return f", given {' and '.join(filter(None, [', '.join(names[:-1]), names[-1]]))}" if names else ""
 
     def _contradiction(self) -> str:
+        """Say how what was seen contradicts the declared mismatch."""
         seen, wrong = self.doubt, at_most(self.plan.cells * self.gate.alpha_kept)
         if seen.impossible:
             what = f"the outputs of pair {self.contradicted} are what the declared mismatch says that they cannot be"
@@ -180,6 +186,7 @@ class IntegratedPairs(PairsInquiry):
         )
 
     def rho(self) -> Interval:
+        """Return the mean over pairs of the probability that they finish differently, with its interval."""
         if not self.evidence.n:
             return Interval(None, 0.0, 1.0, self.plan.confidence, self._method())
         return Interval(*self.of_mean(self.evidence), self.plan.confidence, self._method())
@@ -191,10 +198,12 @@ class IntegratedPairs(PairsInquiry):
         return (METHOD if self._uses_formula() else BY_FINISHES) + self._given()
 
     def _rho_measure(self, rho: Interval) -> Measure:
+        """Return rho as a measure of the record; it is a mean, and has no count."""
         of_mean = (rho.estimate, rho.low, rho.high, rho.confidence, rho.method)
         return Measure("rho", *of_mean, standard_error=self.evidence.standard_error)
 
     def answer(self) -> Answer:
+        """Return what the record says of pairs, with what the finishes showed."""
         found = PairsInquiry.answer(self)
         if self.coins.n and self._uses_formula():
             method = BY_FINISHES + (", given core and finish" if self._steps.has_body else "")

@@ -230,6 +230,7 @@ class ScoreCount:
 
     @property
     def standard_error(self) -> float | None:
+        """The standard error of the mean over pairs; None of fewer than two."""
         if self.pairs < 2:
             return None
         return math.sqrt(max(0.0, self.squares - self.total**2 / self.pairs) / (self.pairs - 1) / self.pairs)

@@ -133,6 +133,7 @@ class LossPairs(PairsInquiry):
 
     @property
     def loss(self) -> Loss:
+        """The loss whose mean over the rows is compared with its true mean."""
         assert isinstance(self.cell.oracle, Loss)
         return self.cell.oracle
 
@@ -140,6 +141,7 @@ class LossPairs(PairsInquiry):
         return {"loss": self.loss.name, "delta": self.loss.delta, "code": code_hash(self.loss.fn)}
 
     def answer(self) -> Answer:
+        """Return what the record says of pairs, with the loss and the slack that it is allowed."""
         fields = LossAnswer(self.loss.name, self.loss.delta, self.loss.slack(self.cell.size))
         return replace(PairsInquiry.answer(self), fields=fields)
 
@@ -151,10 +153,12 @@ class LossQuestion(CellQuestion):
     Options: ClassVar[type[LossOptions]] = LossOptions
 
     def begin(self, request: Request) -> Inquiry:
+        """Begin the inquiry, after checking that rows are drawn independently."""
         _check_resample(request.options.resample)  # first, since other errors name cures that do not help here
         return CellQuestion.begin(self, request)
 
     def settle(self, cell: Cell, options: LossOptions) -> LossPairs:
+        """Return the inquiry into one cell, whose outputs are judged by the loss."""
         if options.loss is None:
             raise UsageError("--delta goes with --loss: add e.g. --loss module:fn, called fn(output, rows)")
         check_share("delta", options.delta, "how often the inequality may fail by chance, e.g. 0.05")
@@ -182,6 +186,7 @@ class LossQuestion(CellQuestion):
 
 
 def _check_resample(resample: str | None) -> None:
+    """Raise UsageError unless rows are drawn independently of each other."""
     if resample not in (None, "bootstrap"):
         raise UsageError(
             f"--loss needs samples of independent rows, and --resample {resample} draws rows that are not: use "

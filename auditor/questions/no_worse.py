@@ -94,6 +94,7 @@ def settle_no_worse(cell: Cell, options: PairsOptions) -> NoWorse:
 
 
 def check_margin(margin: object) -> None:
+    """Raise BadValue unless the margin is in [0, 1)."""
     if isinstance(margin, bool) or not isinstance(margin, (int, float)) or not 0 <= margin < 1:
         raise BadValue("margin", margin, "must be in [0, 1): by how much rho may be larger than before, e.g. 0.05")
 
@@ -136,16 +137,19 @@ class NoWorse(PairsInquiry):
         return bool(has_target) and gate.is_pass(self.tally.pairs, self.tally.mismatches)
 
     def shown(self) -> str:
+        """Return what is shown against the baseline: "worse", "no worse" or "neither"."""
         if not self.before.pairs:
             return MEASURED
         return "worse" if self._is_worse() else "no worse" if self._is_below(self.within) else "neither"
 
     def outcome(self) -> str:
+        """The verdict without its words: a fail only if rho is shown to be worse than the baseline."""
         if not self.before.pairs and self.tally.pairs < self.plan.budget:
             return "inconclusive"
         return {"worse": "fail", "neither": "inconclusive"}.get(self.shown(), "pass")
 
     def verdict(self) -> Verdict:
+        """Return the verdict against the baseline, with the bound that decides."""
         n, k, alpha = self.tally.pairs, self.tally.mismatches, self.plan.alpha
         low, high = sequence_lower(n, k, self.gate.alpha_fail), sequence_upper(n, k, self.half)
         shown, baseline = self.shown(), f"the baseline, {_counted(self.before)},"
@@ -180,6 +184,7 @@ class NoWorse(PairsInquiry):
         return {"baseline": [self.before.pairs, self.before.mismatches, self.before.margin]}
 
     def answer(self) -> Answer:
+        """Return what the record says of pairs, with the baseline."""
         baseline = BaselineAnswer(
             pairs=self.before.pairs,
             mismatches=self.before.mismatches,

@@ -164,6 +164,7 @@ class PairsInquiry(OneCell):
         return self.plan.gates == "churn"
 
     def add(self, trial: Trial) -> bool:
+        """Count a pair; True once the verdict is known."""
         self.count(trial)
         if self.plan.design == "anytime":
             self.decided = (
@@ -210,6 +211,7 @@ class PairsInquiry(OneCell):
         return "the mean churn" if self.is_of_churn else self.plan.gates
 
     def proviso(self) -> str:
+        """Return what a pass of several cells says besides rho: of accuracy, and of the score."""
         words = f"; {self.judged.open} for all of them" if is_accuracy_certified(self.plan, self.tally) is False else ""
         if self.plan.score is None or self.cell.scorer is None:
             return words
@@ -223,17 +225,20 @@ class PairsInquiry(OneCell):
         return self.cell.scorer.from_unit(self.plan.score)
 
     def suspicion(self) -> float:
+        """Return the evidence that rho is above the target, by which the next cell to run is chosen."""
         if self.plan.is_of_means:
             return self.mean.log_e_fail(self.gate.target) if self.tally.pairs else 0.0
         return float(log_e_fail(self.tally.pairs, self.tally.mismatches, self.gate.target))
 
     def outcome(self) -> str:
+        """The verdict without its words, with the score taken into account."""
         if self.plan.design == "fixed" and self.tally.pairs < self.plan.budget:
             return "inconclusive"  # it is judged once, at its end
         found = outcome(self.plan, self.gate, self.tally, self.mean)
         return found if self.plan.score is None else combined(found, self.scores.state(self.plan.score, self.gate))
 
     def verdict(self) -> Verdict:
+        """Return the verdict, with its reason and the bound that decides."""
         found = decide(self.plan, self.gate, self.tally, self.mean, self.judged)
         return judged_by_score(found, self.scores, self.cell.scorer, self.plan, self.gate)
 
@@ -243,6 +248,7 @@ class PairsInquiry(OneCell):
         return self.mean
 
     def answer(self) -> Answer:
+        """Return what the record says: rho, churn, accuracy and score, with examples of pairs that differ."""
         churn, rho, accuracy = self._churn(), self.rho(), self.accuracy()
         measures = [self._rho_measure(rho)]
         if churn:
@@ -267,6 +273,7 @@ class PairsInquiry(OneCell):
         )
 
     def finish(self) -> None:
+        """Write the file that --rows asks for, once all pairs are counted."""
         if self.rows_file is not None:
             self.points.write(self.cell, self.rows_file)
 
@@ -277,10 +284,12 @@ class PairsInquiry(OneCell):
             yield Finding("score", "info", f"{words}: name another, e.g. --score accuracy or --score r2")
 
     def _rho_measure(self, rho: Interval) -> Measure:
+        """Return rho as a measure of the record."""
         counts = (self.tally.mismatches, self.tally.pairs)
         return Measure("rho", rho.estimate, rho.low, rho.high, rho.confidence, rho.method, *counts)
 
     def accuracy(self) -> Accuracy | None:
+        """Return the share of inaccurate runs, and whether it is shown to be allowed."""
         found = OneCell.accuracy(self)
         return found and replace(found, certified=is_accuracy_certified(self.plan, self.tally))
 
@@ -289,6 +298,7 @@ class PairsInquiry(OneCell):
         return replace(fields, churn=None) if "churn" in fields.__struct_fields__ else fields
 
     def _churn(self) -> Churn | None:
+        """Return how many predictions change on average, with limits and quantiles; None if there are none."""
         if not self.churns:
             return None
         quantiles = np.quantile(self.churns, [0.5, 0.9, 1.0], method="inverted_cdf").tolist()
@@ -305,6 +315,7 @@ class PairsInquiry(OneCell):
         return mean.total / mean.n, mean.lower(share), mean.upper(share)
 
     def row(self) -> CellRow:
+        """Return the cell's row in the record."""
         low, high = two_sided(self.design, self.tally.pairs, self.tally.mismatches, self.plan.each)
         found: dict[str, Any] = {"low": low, "high": high}
         if self.plan.is_of_means and self.evidence.n:
@@ -314,6 +325,7 @@ class PairsInquiry(OneCell):
         return cell_row(self.cell, self.bench, self.tally, **found, replay=replay)
 
     def outlook(self) -> Outlook:
+        """Say how far the audit is, and between which limits rho is."""
         n, k = self.tally.pairs, self.tally.mismatches
         low, high = two_sided("anytime", n, k, self.plan.confidence)
         words = f"{k:,} mismatches in {n:,} pairs, rho in [{at_least(low, 2)}, {at_most(high, 2)}]"
@@ -353,6 +365,7 @@ class PairsInquiry(OneCell):
 
 
 def accuracy_measure(found: Accuracy) -> Measure:
+    """Return the share of inaccurate runs as a measure of the record."""
     limits = (found.low, found.high, found.confidence)
     return Measure("inaccurate", found.failures / found.runs, *limits, "as rho", found.failures, found.runs)
 
@@ -392,6 +405,7 @@ class Rho(CellQuestion):
     Options: ClassVar[type[PairsOptions]] = PairsOptions
 
     def settle(self, cell: Cell, options: PairsOptions) -> PairsInquiry:
+        """Return the inquiry of one cell: against a baseline, with integrated finishes, or by counting pairs."""
         found: PairsInquiry | None = None
         if options.baseline is not None:
             from auditor.questions.no_worse import settle_no_worse
@@ -406,6 +420,7 @@ class Rho(CellQuestion):
         return found or settle_counted(cell, options, self.name)
 
     def parts(self, record: Record) -> Iterator[Part | Details]:
+        """Yield what the report says besides the verdict: of the baseline, of churn, and of finishes."""
         answer = msgspec.to_builtins(record.answer)  # a record that was read from a file may have any
         if not isinstance(answer, dict):
             return
@@ -422,6 +437,7 @@ class Rho(CellQuestion):
             yield Details([Words(words)])
 
     def again(self, bench: Bench, index: int) -> Iterator[Part]:
+        """Show both outputs of a pair, and both cores of a subject that declares them."""
         yield from show_pair(bench, index)
         if bench.subject.finishing is not None:
             from auditor.questions.integrated import show_cores
@@ -436,5 +452,6 @@ class ChurnQuestion(CellQuestion):
     Options: ClassVar[type[PairsOptions]] = PairsOptions
 
     def settle(self, cell: Cell, options: PairsOptions) -> PairsInquiry:
+        """Return the inquiry into one cell; UsageError if its outputs have no predictions."""
         check_has_churn(cell)
         return settle_counted(cell, options, self.name)

@@ -53,11 +53,14 @@ class agreed(Repaired):
         super().__init__(learner, f"chunks={chunks}" + (f", strings={strings}" if strings > 1 else ""))
 
     def core(self, sample: Any, r: Randomness, **params: Any) -> list[Leader]:
+        """Run the learner on disjoint chunks of the sample, several for each string of randomness; return each string's
+        most frequent output."""
         parts = iter(pieces(sample, self.chunks * self.strings, learner=self.learner))
         keys = [r.child("string", i) for i in range(self.strings)]
         return [leader([self.run_one(next(parts), key, **params) for _ in range(self.chunks)]) for key in keys]
 
     def finish(self, core: list[Leader], r: Randomness) -> Any:
+        """Return the output that the first string's chunks agree on; None where no string's do."""
         found = self.agreed_on(core, r)
         return None if found is None else found.output
 

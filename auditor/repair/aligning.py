@@ -25,6 +25,7 @@ class Clusters:
     cluster_centers_: Reals
 
     def predict(self, points: Any) -> npt.NDArray[np.intp]:
+        """Return the number of the nearest centre for each point."""
         x = np.asarray(points, dtype=float)
         x = x.reshape(len(x), -1)
         near = [np.einsum("ij,ij->i", x - centre, x - centre) for centre in self.cluster_centers_]

@@ -28,6 +28,7 @@ class _Above(Repaired):
             raise UsageError(f"{self.learner.name} is an estimator, and {cure}")
 
     def finish(self, core: float, r: Randomness) -> float:
+        """Round the number up to a grid that r places."""
         if math.isinf(core):
             return core
         return float(up_to_grid(core, r.child("offset").random(), self.width))
@@ -62,6 +63,7 @@ class rounded_up(_Above):
         super().__init__(learner, f"width={width!r}", width, cure="a grid takes a number: write def limit(sample, r)")
 
     def core_of(self, output: Any) -> float:
+        """Return the one number of an output; SubjectError if it is something else."""
         number = single(output)
         if not isinstance(number, Real) or number != number:
             raise SubjectError(f"the output is {describe(number, 60)}, and a grid takes one number that is not NaN")

@@ -49,18 +49,22 @@ class chosen(Repaired):
         self.mismatch_is = "exact" if self.top == 1 else "upper"
 
     def core_of(self, output: Any) -> Candidates:
+        """Return the candidates of an output with their scores; SubjectError if there are fewer than are to be
+        chosen."""
         found = candidates_of(output)
         if len(found.scores) < self.top:
             raise SubjectError(f"top={self.top} of {len(found.scores)} candidates: choose fewer, or score more")
         return found
 
     def finish(self, core: Candidates, r: Randomness) -> Any:
+        """Choose by scores with noise that r decides, and return the names, or what they stand for."""
         names = choose(core.scores, self.strength, r.child("gumbel"), top=self.top)
         if core.meaning is None:
             return names[0] if self.top == 1 else frozenset(names)
         return core.meaning[names[0]] if self.top == 1 else [core.meaning[name] for name in sorted(names)]
 
     def mismatch(self, first: Candidates, second: Candidates) -> float:
+        """Return the probability that two lists of scores lead to different choices."""
         if self.top == 1:
             return choice_mismatch(first.scores, second.scores, self.strength)
         return top_mismatch(first.scores, second.scores, self.strength, self.top)
@@ -131,6 +135,7 @@ def candidates_of(output: Any) -> Candidates:
 
 
 def _importances(selector: Any) -> Any:
+    """Return how important a selector's model finds each feature."""
     model = selector.estimator_
     found = getattr(model, "feature_importances_", None)
     if found is None:

@@ -43,6 +43,7 @@ class thresholded(Repaired):
         self.low, self.high = float(low), float(high)
 
     def core_of(self, output: Any) -> float:
+        """Return the score of an output; SubjectError if it is no number."""
         score = single(output)
         if not isinstance(score, Real) or score != score:
             raise SubjectError(f"the score is {describe(score, 60)}, and a threshold takes one number that is not NaN")

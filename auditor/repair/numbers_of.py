@@ -91,6 +91,7 @@ class Widths:
 
 
 def _spelt(path: object) -> list[str]:
+    """Return the paths that a user may mean by a short one: coef_ is output.coef_ or output['coef_']."""
     text = str(path)
     if text.startswith(("[", ".")):
         return [f"output{text}"]
@@ -197,6 +198,7 @@ def _is_record(value: Any) -> bool:
 
 
 def _is_number(leaf: Any) -> bool:
+    """True for a number, or an array of numbers that is not empty."""
     if isinstance(leaf, np.ndarray):
         return type(leaf) is np.ndarray and leaf.dtype.kind in "biufc" and leaf.size > 0
     return isinstance(leaf, (int, float, complex, np.number, np.bool_))
@@ -207,6 +209,7 @@ def _is_float(leaf: Any) -> bool:
 
 
 def _is_whole(leaf: Any) -> bool:
+    """True for a whole number, or an array of whole numbers."""
     if isinstance(leaf, np.ndarray):
         return leaf.dtype.kind in "iu"
     return isinstance(leaf, (int, np.integer)) and not isinstance(leaf, bool)

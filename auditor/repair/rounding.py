@@ -80,6 +80,7 @@ class Rounded(Repaired):
         return take_apart(output, self.widths, most=MOST_SLANTED if self.tiling in LATTICES else MOST_CELLS)
 
     def finish(self, core: Apart, r: Randomness) -> Any:
+        """Round the numbers of an output on a grid, in a lattice or in a foam, that r places."""
         if self.tiling != "boxes" and core.whole.any():
             raise SubjectError(
                 f"{self._called} round floats, and the output has whole numbers with a width: use boxes for them"
@@ -93,6 +94,7 @@ class Rounded(Repaired):
         return f"cells of {self.tiling}" if self.tiling in LATTICES else self.tiling
 
     def mismatch(self, first: Apart, second: Apart) -> float:
+        """Return the probability that the numbers of two outputs are rounded differently."""
         same_rest = self.is_estimator or same(first.rest, second.rest)
         if not same_rest or first.sizes != second.sizes:
             return 1.0
@@ -150,6 +152,7 @@ class OnGrid:
     width: float
 
     def predict(self, points: Any) -> Reals:
+        """Return the model's predictions, rounded on the grid."""
         found = np.asarray(self.model.predict(points), dtype=float)
         if not has_cells(found, self.width).all():
             what = f"{describe(self.model, 60)} predicts what has no cell of width {self.width:g}"

@@ -134,6 +134,7 @@ class VotedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         return self
 
     def _vote(self, x: Any, y: Any, weights: Any, rows: Any, r: Randomness) -> Any:
+        """Fit one of the voters on these rows; a constant one where all of them have the same label."""
         constant = len(np.unique(y[rows])) == 1
         estimator = DummyClassifier(strategy="most_frequent") if constant else self.estimator
         return fitted(estimator, r, x[rows], y[rows], None if weights is None else weights[rows])

@@ -50,6 +50,7 @@ class sorted_rows(_WithoutFinish):
     """
 
     def core(self, sample: Any, r: Randomness, **params: Any) -> Any:
+        """Run the learner on the sample in a canonical order, shuffled by r."""
         order = r.child("order")
         if isinstance(sample, RowSample):
             sample = sample.map(lambda rows: reordered(rows, order))
@@ -87,12 +88,14 @@ class single_thread(_WithoutFinish):
     """
 
     def core(self, sample: Any, r: Randomness, **params: Any) -> Any:
+        """Run the learner with one thread for its libraries."""
         with _one_thread():
             return self.run(sample, r, **params)
 
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
+    """While this lasts, BLAS, OpenMP and torch compute in one thread."""
     from threadpoolctl import threadpool_limits
 
     torch: Any = sys.modules.get("torch")

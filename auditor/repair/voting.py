@@ -104,6 +104,7 @@ class voted(Repaired):
         return [self.run_one(part, r.child("chunk", i), **params) for i, part in enumerate(parts)]
 
     def finish(self, core: list[Any], r: Randomness) -> Any:
+        """Return the label of the most votes, or a model that votes at each point, with noise that r decides."""
         noise = r.child("gumbel")
         if hasattr(core[0], "predict"):
             return VotedModel(core, self.between, noise)
@@ -144,6 +145,7 @@ class voted(Repaired):
         return math.ceil((classes - 1) / (2 * q**2))
 
     def _check_proved(self, classes: int) -> None:
+        """Raise UsageError where nothing is proved of the votes."""
         if self.bags:
             raise UsageError("bags=True: nothing is proved of bags, as their votes share rows; use disjoint chunks")
         check_count("classes", classes, least=2, example=2)

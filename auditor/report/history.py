@@ -161,6 +161,7 @@ def since_when(watch: Watched) -> Iterator[Words]:
 
 
 def _named(audit: Past) -> str:
+    """Return the day of an audit, with the first digits of its code's digest."""
     code = (audit.case.code or "")[:8]
     return f"{_day(audit)}{f' (code {code})' if code else ''}"
 

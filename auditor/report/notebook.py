@@ -44,6 +44,7 @@ class NotebookBar(Silent):
         self._shown: Any = None
 
     def advanced(self, inquiry: Inquiry, seconds: float) -> None:
+        """Show how far the audit is, now and then."""
         if seconds < _NOTICED or not self._pace.is_due(seconds):
             return
         outlook = self._pace.look(inquiry, seconds)
@@ -53,10 +54,12 @@ class NotebookBar(Silent):
         self._show(f"{bar} {escape(inquiry.cells[0].subject.name)}: {escape(words)}")
 
     def close(self) -> None:
+        """Remove the bar."""
         if self._shown is not None:
             self._show("")
 
     def _show(self, text: str) -> None:
+        """Show this HTML in the notebook, in place of what was shown before."""
         notebook: Any = import_module("IPython.display")
         if self._shown is None:
             self._shown = notebook.display(notebook.HTML(text), display_id=True)

@@ -383,6 +383,7 @@ def is_outlier_detector(estimator: Any) -> bool:
 
 
 def _is_kind(estimator: Any, mixin: str, kind: str) -> bool:
+    """True if an estimator is of a kind of scikit-learn's: by a class that it derives from, or by its tags."""
     made = estimator if inspect.isclass(estimator) else type(estimator)
     if any(base.__name__ == mixin for base in made.__mro__):
         return True
@@ -428,6 +429,7 @@ def made_with(fn: object, params: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def _needs_labels(estimator: Any) -> bool:
+    """True if its fit cannot do without labels."""
     labels = labels_of(estimator)
     if labels is None:  # it takes X alone, with the labels inside
         return False
@@ -440,6 +442,7 @@ def _needs_labels(estimator: Any) -> bool:
 
 
 def _chooses(name: str, part: Any) -> bool:
+    """True if a part of a pipeline picks columns by their names."""
     if name.rpartition("__")[2] in _COLUMN_LISTS:
         return _are_names(part)
     chosen = getattr(part, "transformers", None)

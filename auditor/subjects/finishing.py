@@ -207,6 +207,7 @@ def _signature(
 
 
 def _parameters(fn: Callable[..., Any]) -> Iterator[Parameter]:
+    """Yield the parameters of a function; none where it does not tell them."""
     try:
         yield from inspect.signature(fn).parameters.values()
     except (TypeError, ValueError):  # some builtins tell nobody
@@ -257,6 +258,8 @@ def find_finishing(
 
 
 def _step(shown: str, name: str, fn: Callable[..., Any], known: set[str]) -> FinishingStep:
+    """Return a declared step after checking that it takes what it is given; UsageError with the form that it must
+    have."""
     counts, form = _TAKES[name]
     try:
         everything = list(inspect.signature(fn).parameters.values())

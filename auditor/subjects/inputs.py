@@ -67,6 +67,7 @@ def make_inputs(inputs: object) -> Inputs:
 
 
 def _values(spec: str, seed: int) -> Iterable[Any]:
+    """Return the inputs that a spec lists: a range, a list of literals, a file, or module:fn."""
     if (numbers := _range(spec)) is not None:
         return numbers
     if spec.startswith(("[", "(")):
@@ -82,6 +83,7 @@ def _values(spec: str, seed: int) -> Iterable[Any]:
 
 
 def _range(spec: str) -> range | None:
+    """Return the range that a text such as range(3) is; None if it is none."""
     found = re.fullmatch(r"range\(([-\d,\s_]+)\)", spec)
     if not found:
         return None
@@ -122,6 +124,7 @@ def _generated(spec: str, seed: int) -> Iterable[Any]:
 
 
 def _listed(values: Iterable[Any], shown: str) -> tuple[Any, ...]:
+    """Return the inputs as a tuple; UsageError where there is none or there are too many."""
     listed = tuple(itertools.islice(values, MOST + 1))
     if not 1 <= len(listed) <= MOST:
         count = "no input" if not listed else f"more than {MOST:,} inputs"

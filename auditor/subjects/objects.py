@@ -89,6 +89,7 @@ def _made(node: ast.expr, text: str) -> Any:
 
 
 def _called(node: ast.Call, text: str) -> Any:
+    """Return the object that a written call such as module:Class(name=value) makes."""
     target = ast.unparse(node.func)
     module, mark, path = target.partition(f".{_MARK}.")
     if not mark or any(word.arg is None for word in node.keywords):
@@ -140,6 +141,7 @@ def _public_name(kind: type) -> str | None:
 
 
 def _literal(value: object) -> str | None:
+    """Return a value as the Python literal that gives it back; None where there is none."""
     text = repr(value)
     try:
         return text if type(again := read_literal(text)) is type(value) and again == value else None

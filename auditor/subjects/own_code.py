@@ -63,6 +63,7 @@ class OwnCode:
         return self.is_own_file(code.co_filename)
 
     def is_own_file(self, path: str) -> bool:
+        """True if code in this file is the subject's own."""
         known = self._known.get(path)
         if known is None:
             if path.startswith("<"):
@@ -275,6 +276,7 @@ def _imports(path: Path, package: str | None) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=1024)  # every replay command of a record asks for the same files
 def _parsed_imports(path: Path, _changed: int, _size: int, package: str | None) -> tuple[str, ...]:
+    """Return the modules that a file imports, by its source; the file's time and size are for the cache alone."""
     try:
         with _parsing:
             tree = ast.parse(path.read_bytes())
@@ -306,6 +308,7 @@ def _versions(installed: Iterable[str]) -> dict[str, str]:
 
 @functools.cache  # it reads what every distribution has installed
 def _distributions() -> Mapping[str, list[str]]:
+    """Return the installed distributions by the top-level packages that they have."""
     from importlib.metadata import packages_distributions
 
     return packages_distributions()

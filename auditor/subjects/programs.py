@@ -164,6 +164,7 @@ def _files(words: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _placed(word: str, files: Mapping[str, str]) -> str:
+    """Return a word of the command line with the absolute path of the file that it names, if it names one."""
     option, sign, part = word.partition("=")
     return files[word] if word in files else f"{option}={files[part]}" if sign and part in files else word
 
@@ -194,6 +195,7 @@ def _programs() -> set[str]:
 
 
 def _closest(name: str) -> str:
+    """Return ' (did you mean {sample}?)' for a placeholder that there is not."""
     close = suggestion(name, PLACEHOLDERS)
     return re.sub(r"mean ([\w.]+)\?", r"mean {\1}?", close)
 
@@ -266,6 +268,7 @@ class _Run:
             return self._read(self.output if has_output else stdout.name, said, has_output=has_output)
 
     def _read(self, place: str, said: str, *, has_output: bool) -> Any:
+        """Read the program's answer; ProgramFailed where there is none, or it is too long."""
         where = "{output}" if has_output else "standard output"
         try:
             size = os.stat(place).st_size
@@ -294,6 +297,7 @@ class _Run:
 
 
 def _why_not_started(program: str, error: OSError) -> str:
+    """Say why the system did not start a program."""
     if error.errno == errno.ENOEXEC:
         return "it is a script without a first line such as #!/bin/sh; add one, or name the program that runs it"
     if error.errno == errno.E2BIG:
@@ -332,6 +336,7 @@ def _last_of(stderr: BinaryIO) -> str:
 
 
 def _last_lines(said: str) -> str:
+    """Return the last lines that a program has written to standard error, as the end of a sentence."""
     lines = [line.strip() for line in said.splitlines() if line.strip()][-_LINES:]
     words = " | ".join(lines)
     return f"; it said last: {words[-_SHOWN:]}" if words else "; it said nothing on standard error"
@@ -457,6 +462,7 @@ def _cells(column: Any) -> Iterator[Any]:
 
 
 def _cell(value: Any) -> Any:
+    """Return what a csv file has for a value."""
     if isinstance(value, float):
         return _number(value)
     if isinstance(value, bool):
@@ -467,6 +473,7 @@ def _cell(value: Any) -> Any:
 
 
 def _number(value: float) -> float | int | str:
+    """Return what a csv file has for a float: whole numbers without a point, nothing for NaN."""
     if value != value:
         return ""
     return int(value) if value.is_integer() and math.fabs(value) < _EXACT else value

@@ -72,6 +72,7 @@ class Scorer(msgspec.Struct, frozen=True):
         return self._within(value)
 
     def _within(self, value: float) -> float | None:
+        """Return a score within the scorer's range; the worst for NaN, None where it is no score at all."""
         if math.isnan(value):
             return self.worst
         if self.range is None:
@@ -100,6 +101,7 @@ class Scorer(msgspec.Struct, frozen=True):
         return (value - low) / (high - low)
 
     def from_unit(self, value: float) -> float:
+        """Return the score that a number in [0, 1] stands for: 0 is the worst, 1 the best."""
         assert self.range is not None
         low, high = self.range
         return low + (high - low) * value
@@ -224,6 +226,7 @@ def _are_real(y: Any) -> bool:
 
 
 def _of_function(asked: Any) -> Scorer:
+    """Return the scorer of a function fn(output, X, y); UsageError if it is none."""
     fn = find_object(asked) if isinstance(asked, str) else asked
     if not callable(fn):
         raise UsageError(f"--score {asked} is {type(fn).__name__}, not a function fn(output, X, y)")

@@ -152,6 +152,7 @@ def _below(place: str, path: str, code: str, name: str, params: Sequence[str]) -
 
 
 def is_required(parameter: Parameter) -> bool:
+    """True if a parameter has no default, and is neither *args nor **kwargs."""
     return parameter.default is parameter.empty and parameter.kind not in (
         parameter.VAR_POSITIONAL,
         parameter.VAR_KEYWORD,
@@ -384,6 +385,7 @@ def _is_random(fn: object, p: Parameter) -> bool:
 
 
 def _are_labels(p: Parameter, hints: Mapping[str, Any]) -> bool:
+    """True if a parameter is for labels, by its name, default and annotation."""
     is_open = p.default is p.empty or p.default is None
     return (
         p.name.lower() in LABELS

@@ -177,6 +177,7 @@ def composed(
 
 
 def check_sample_kind(kind: str) -> str:
+    """Return what a subject is given, "rows" or "counts"; BadValue for anything else."""
     if kind not in ("rows", "counts"):
         raise BadValue("sample", kind, f"must be rows or counts{suggestion(kind, ('rows', 'counts'))}")
     return kind
@@ -334,6 +335,7 @@ def load_subject(
 
 @in_host
 def _declared_source(subject: Subject) -> object:
+    """Return the source that the subject's author declared, at the subject's parameters where it depends on them."""
     value = subject.declared.source
     asked = inspect.signature(value).parameters.keys() if inspect.isfunction(value) else ()
     return subject._at_parameters("declared source", value) if asked and asked <= subject.settings.keys() else value
@@ -345,6 +347,7 @@ def _declared_asks(subject: Subject) -> dict[str, Any]:
 
 
 def _declaration(fn: object, shown: str) -> Declaration:
+    """Return what @auditor.subject declared of a function; an empty declaration where there is none."""
     found = getattr(fn, "__auditor__", Declaration())
     if isinstance(found, Declaration):
         return found
@@ -371,6 +374,7 @@ def _check_printable(shown: str, given: Mapping[str, Any]) -> None:
 
 
 def _has_private(fn: Callable[..., Any]) -> bool:
+    """True if a function takes private randomness."""
     try:
         return PRIVATE in inspect.signature(fn).parameters
     except (TypeError, ValueError):
@@ -378,6 +382,7 @@ def _has_private(fn: Callable[..., Any]) -> bool:
 
 
 def _load_estimator(estimator: Any, shown: str, name: str | None, given: dict[str, Any]) -> Subject:
+    """Return the subject of an estimator: anything with fit, with its default view."""
     settings = check_params(estimator, shown, given)
     made = next(made_with(Fit(estimator), given), estimator)  # a class cannot tell what its parts can do
     view = default_view(estimator if is_made_of_data(estimator) else made)
@@ -386,6 +391,7 @@ def _load_estimator(estimator: Any, shown: str, name: str | None, given: dict[st
 
 
 def _hints(fn: Callable[..., Any]) -> dict[str, Any]:
+    """Return the annotations of a function by parameter; of a subject made of two steps, those of both."""
     if isinstance(fn, Composed):  # the core knows what a sample is, and the finish what r is
         steps = [fn.finish, fn.core, *([fn.mismatch] if fn.mismatch else [])]
         found = {name: hint for step in reversed(steps) for name, hint in _hints(step).items()}
@@ -418,6 +424,7 @@ def parse_param(text: str, annotation: object = None) -> Any:
 
 
 def _is_callable_type(annotation: object) -> bool:
+    """True if an annotation says that a parameter takes a function."""
     options = (annotation, *typing.get_args(annotation)) if annotation else ()
     return any(typing.get_origin(o) is collections.abc.Callable or o is collections.abc.Callable for o in options)
 
@@ -535,6 +542,7 @@ def _meant(target: str) -> str | None:
 
 
 def _module(place: str) -> ModuleType | None:
+    """Return the module of a name or a file; None if there is none."""
     if place.endswith(".py"):
         return load_file(Path(place))
     try:
@@ -569,6 +577,7 @@ def what_it_has(module: ModuleType, place: str) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
+    """Return the first of some names, and how many more there are."""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more
 

@@ -42,11 +42,13 @@ _AS_THEY_ARE = (str, bytes, bool, int, type(None), np.integer, np.bool_)
 
 
 def sign(output: Any) -> Any:
+    """Return -1, 0 or 1 for each number of the output."""
     numbers = _numbers(output)
     return np.sign(numbers.astype(np.int8) if numbers.dtype.kind == "b" else numbers)
 
 
 def argmax(output: Any) -> Any:
+    """Return the place of the largest number."""
     numbers = _numbers(output)
     if not numbers.size:
         raise NotComparable("the output has no numbers, of which argmax could name the largest: choose another view")
@@ -72,6 +74,7 @@ def support(output: Any) -> Any:
 
 
 def nonzero(output: Any) -> Any:
+    """Return the places of numbers other than 0; of a selector, the features that it has chosen."""
     chosen = _fitted_in_the_end(output)
     if callable(getattr(chosen, "get_support", None)):
         return support(output)
@@ -116,6 +119,7 @@ def _part_with_numbers(output: Any) -> Any:
 
 
 def _numbers(output: Any) -> Any:
+    """Return the numbers of an output as an array; NotComparable if it has none."""
     found = unmasked(_part_with_numbers(output))
     array = np.asarray(found.toarray() if hasattr(found, "toarray") else found)
     if array.dtype.kind not in "biuf":
@@ -145,6 +149,7 @@ def _labels_of_elements(output: Any) -> Any:
 
 
 def _labels_or_indices(output: Any, indices: list[int]) -> list[Any]:
+    """Return what the elements at these indices are called: labels of a pandas Series, else the indices."""
     labels = _labels_of_elements(output)
     return indices if labels is None else [labels[index] for index in indices]
 
@@ -186,6 +191,7 @@ def are_communities(output: Any) -> bool:
 
 
 def _one_label_a_point(labels: Any) -> Any:
+    """Return labels as an array of one dimension; NotComparable where the output has none."""
     plain = base_value(labels)
     if hasattr(plain, "labels_") or (hasattr(plain, "fit") and hasattr(plain, "predict")):
         raise NotComparable(_words_for_fitted_model(plain))
@@ -204,6 +210,7 @@ def _one_label_a_point(labels: Any) -> Any:
 
 
 def _words_for_fitted_model(fitted: Any) -> str:
+    """Say why a fitted model is no labelling, and what to compare instead."""
     words = f"the output is a fitted {type(fitted).__name__}, whose {_ITS_OWN}"
     if hasattr(fitted, "predict"):
         return f'{words}: compare what it says of the same points, with --view "predict|partition"'
@@ -251,6 +258,7 @@ def clusters(fitted: Any) -> dict[str, Any]:
 
 
 def _digests_of_rows(rows: Any) -> list[str]:
+    """Return a digest of each row: equal rows have the same one."""
     table = as_matrix(rows)
     array = table.toarray() if hasattr(table, "toarray") else np.asarray(table)
     if array.dtype.kind in "biufc":
@@ -318,6 +326,7 @@ def _rounded_real(value: Any, digits: int) -> Any:
 
 
 def _rounded_array(array: Any, digits: int) -> Any:
+    """Round the floats of an array; those of records field by field."""
     if array.dtype.names is not None:
         own = array.copy()
         for name in array.dtype.names:

@@ -163,11 +163,13 @@ class View(msgspec.Struct, frozen=True):
 
 
 def _rows(probe: Any) -> int | None:
+    """Return how many rows a probe set has; None if it does not tell."""
     shape = getattr(probe, "shape", None)  # a sparse matrix has no length
     return int(shape[0]) if shape else len(probe) if hasattr(probe, "__len__") else None
 
 
 def _through(chain: Sequence[Link], output: Any, probe: Any = None, classes: Any = None) -> Any:
+    """Return what a chain of views makes of an output, from left to right."""
     for link in chain:
         seen = link.sees(output, copy.deepcopy(probe) if link.needs_probe else None)
         if link.kind == "predict_proba" and classes is not None:
@@ -195,6 +197,7 @@ def make_view(spec: object) -> View:
 
 
 def _chained(chain: Sequence[Link]) -> View:
+    """Return the view that a chain of links makes."""
     specs = [link.spec for link in chain]
     spec = None if None in specs else "|".join(map(str, specs))
     first = chain[0].fn if len(chain) == 1 else None
@@ -204,6 +207,7 @@ def _chained(chain: Sequence[Link]) -> View:
 
 
 def _link(text: str) -> Link:
+    """Return one link of a chain, as a user writes it: round(3), predict, or module:fn."""
     if ":" in text:
         fn = find_object(text)
         if not callable(fn):
@@ -217,6 +221,7 @@ def _link(text: str) -> Link:
 
 
 def _of_function(fn: Callable[..., Any], spec: str | None, name: str) -> Link:
+    """Return the link of a user's own function, which may take the probe set too."""
     with_probe = _with_probe(fn)
     sees = with_probe or (lambda output, _: fn(output))
     return Link(spec or name, spec, sees, "", needs_probe=with_probe is not None, fn=fn)
@@ -255,6 +260,7 @@ def _parse(text: str) -> tuple[str, Any]:
 
 
 def _argument(text: str, name: str, inner: str) -> Any:
+    """Return the argument of a view, such as 3 in round(3); UsageError where the view takes none like it."""
     if not inner:
         return NOISE
     try:
@@ -271,6 +277,7 @@ def _argument(text: str, name: str, inner: str) -> Any:
 
 
 def _attr(output: Any, name: str) -> Any:
+    """Return an attribute of the output; NotComparable if it has none of this name."""
     if not hasattr(output, name):
         close = suggestion(name, [key for key in dir(output) if not key.startswith("__")])
         raise NotComparable(f"the output, {type(output).__name__}, has no attribute {name!r}{close}")
@@ -287,6 +294,7 @@ def predictions(output: Any, probe: Any) -> Any:
 
 
 def _probabilities(output: Any, probe: Any) -> Any:
+    """Return the probabilities of classes that the output predicts for these points."""
     if not hasattr(output, "predict_proba"):
         raise NotComparable(f"the output, {type(output).__name__}, has no predict_proba: use --view predict")
     return output.predict_proba(as_taken_by(output, probe))
@@ -305,6 +313,7 @@ def _by_class(shares: Any, own: Any, classes: Sequence[Any]) -> Any:
 
 
 def _transform(output: Any, probe: Any) -> Any:
+    """Return what the output makes of these points."""
     if hasattr(output, "transform_one") and not hasattr(output, "transform"):
         return [output.transform_one(row) for row in rows_as_dicts(probe)]
     if not hasattr(output, "transform"):

@@ -69,6 +69,7 @@ def has_its_data(target: object) -> bool:
 
 
 def takes_no_data(target: Any) -> bool:
+    """True if the method by which it learns has no parameter for data."""
     taken = taken_by(target)
     if taken is None:
         return False
@@ -102,6 +103,7 @@ def as_taken_by(estimator: Any, x: Any) -> Any:
 
 
 def _takes_matrix(estimator: Any) -> bool:
+    """True if an estimator takes a matrix; False for one that takes texts or dicts, by its first step."""
     steps = getattr(estimator, "steps", None) or getattr(estimator, "transformer_list", None)
     first = steps[0][1] if isinstance(steps, list) and steps and isinstance(steps[0], tuple) else None
     if first is not None and hasattr(first, "fit"):

@@ -218,12 +218,15 @@ def _is_bottom(*outputs: Any) -> bool:
 
 
 def _differs(bench: Bench, first: Any, second: Any) -> bool:
+    """True if two outputs of a pair count as different; runs without an output agree with each other alone."""
     if _is_bottom(first, second):
         return type(first) is not type(second)
     return bench.difference(first, second) is not None
 
 
 def _compared(bench: Bench, first: Any, second: Any) -> dict[str, Any]:
+    """Return what a pair shows that advice is made of: distances of numbers, and what is the same but for names or
+    order."""
     nothing: dict[str, Any] = dict.fromkeys(("gaps", "regrouped", "reordered", "churn", "kind", "top"))
     if _is_bottom(first, second):
         return nothing

@@ -72,6 +72,7 @@ class _Benches:
         return this_host[0]
 
     def begin_preflight(self, steps: Generator[Step, None, PreflightFound]) -> None:
+        """Begin a preflight in this host, and end one that nobody waits for any more."""
         if self._preflight is not None:
             self._preflight.close()  # nobody waits for it any more
         self._preflight = steps
@@ -96,6 +97,7 @@ class _Benches:
         return self._known[sent.key]
 
     def _load(self, sent: Sent, index: int) -> None:
+        """Unpack the bench that this host was sent, and prepare it for its runs."""
         import cloudpickle
 
         self.host.slot.write(LOADING)
@@ -107,6 +109,8 @@ class _Benches:
         self._known[sent.key] = bench.prepared(index)
 
     def _begin(self, index: int, which: int, stage: int) -> None:
+        """Write into the slot that a run begins, or that its sample is drawn, so that the controller knows which it
+        is."""
         host = self.host
         if os.getpid() != host.pid:
             os._exit(1)  # somebody's code forked, and its copy of this process came back
@@ -169,6 +173,7 @@ def run_alone(sent: Sent, index: int, which: int, copies: bool) -> Done:
 
 
 def _tried(sent: Sent, index: int, call: Callable[[Bench], T]) -> T | Done:
+    """Return call(bench) of the bench that was sent; what it raises is returned as the failure of a task."""
     try:
         return call(_benches.get(sent, index))
     except BaseException as error:

@@ -154,6 +154,7 @@ def make_cell(
 
 
 def _check_scale(scale: object, view: View, within: Tolerance | None) -> None:
+    """Raise BadValue or UsageError where --scale cannot be used with the view or the tolerance."""
     if scale is None:
         return
     if isinstance(scale, bool) or not isinstance(scale, (int, float)) or not 0 < scale < math.inf:

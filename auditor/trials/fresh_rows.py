@@ -104,6 +104,7 @@ def freshness(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> 
 
 
 def _are_same(left: Any, right: Any) -> bool:
+    """True if two samples are shown to have the same rows."""
     try:
         return same(left, right)
     except NotComparable:

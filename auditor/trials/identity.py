@@ -267,6 +267,7 @@ def _opened(value: Any, seen: dict[int, int]) -> Any:
 
 
 def _content(cell: types.CellType) -> Any:
+    """Return what a cell of a closure holds; None if it is not filled yet."""
     try:
         return cell.cell_contents
     except ValueError:  # not filled yet

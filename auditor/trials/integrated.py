@@ -225,6 +225,7 @@ _OR_COUNT = ", or count outputs with --no-integrate"
 
 
 def _steps(bench: Bench) -> Finishing:
+    """Return the subject's core and finish, with the parameters that it is run with."""
     steps = bench.subject.finishing
     assert steps is not None
     return steps.of(bench.subject.settings)

@@ -24,6 +24,7 @@ T = TypeVar("T")
 
 
 def _digest(*pieces: bytes) -> bytes:
+    """Return a digest of pieces of bytes that tells them apart, whatever their lengths."""
     made = blake2b(digest_size=16)
     for piece in pieces:
         made.update(len(piece).to_bytes(8, "little") + piece)
@@ -51,6 +52,7 @@ def _code(value: object, level: bytes | Node, codes: list[bytes]) -> bytes:
 
 
 def _coded(value: object, make: Callable[[object, bytes | Node, list[bytes]], bytes]) -> bytes:
+    """Return a code of an output, made level by level: outputs with the same code are alike."""
     if type(value) is NoOutput:
         return b"bottom"
     return folded(value, lambda part, _: make(part, level_of(part), []), make)
@@ -116,6 +118,7 @@ def _sequence(level: bytes | Node) -> list[Any]:
 
 
 def _are_labels(found: list[Any]) -> bool:
+    """True if all elements may be labels: whole numbers or texts, and no truth values."""
     labels, truths = (int, np.integer, str), (bool, np.bool_)
     return bool(found) and all(isinstance(one, labels) and not isinstance(one, truths) for one in found)
 
@@ -216,6 +219,7 @@ def _floats(place: Place) -> Sequence[Any] | None:
 
 
 def _all_floats(left: Sequence[Any], right: Sequence[Any]) -> Sequence[Any] | None:
+    """Return both lists as arrays if they are floats alone, of one length; else None."""
     if len(left) != len(right) or not all(isinstance(value, float) for value in (*left, *right)):
         return None
     return [np.array(left, float), np.array(right, float)]

@@ -65,6 +65,7 @@ class Version(msgspec.Struct, frozen=True, eq=False):
         return [one.shown for one in runs], _trial(index, runs).difference
 
     def _both(self, bench: Bench, index: int, fell: Mapping[int, str]) -> list[VersionRun]:
+        """Return what both runs of a pair gave in the process of the other version."""
         runs: list[VersionRun] = []
         for which in (0, 1):
             if which in fell:
@@ -77,6 +78,7 @@ class Version(msgspec.Struct, frozen=True, eq=False):
         return runs
 
     def _run(self, bench: Bench, index: int, which: int, sample: Any) -> VersionRun:
+        """Have one run done in the process of the other version."""
         process = process_of(self, bench)
         try:
             return process.ask(index, which, sample, watched=index < bench.watched)
@@ -87,6 +89,7 @@ class Version(msgspec.Struct, frozen=True, eq=False):
 
 
 def _trial(index: int, runs: Sequence[VersionRun]) -> Trial:
+    """Return the trial of a pair that ran in the other version."""
     bottoms = tuple(one.bottom for one in runs if one.bottom)
     difference = Difference("output", *(one.shown for one in runs)) if len(bottoms) == 1 else runs[1].difference
     payload = {"prints": [one.fingerprint for one in runs], "elements": runs[1].elements}
@@ -194,6 +197,7 @@ def process_of(version: Version, bench: Bench) -> VersionProcess:
 
 @atexit.register
 def close_processes() -> None:
+    """End all processes of other versions."""
     while _processes:
         _processes.popitem()[1][2].host.close()
 

@@ -425,6 +425,7 @@ def _draw_twice(bench: Bench, index: int) -> tuple[Any, Any, bool, float]:
 
 
 def _share_memory(left: Any, right: Any) -> bool:
+    """True if two samples may share memory, so that a change of one shows in the other."""
     if isinstance(left, tuple) and isinstance(right, tuple):
         return any(map(_share_memory, left, right))
     if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
@@ -467,6 +468,7 @@ def _seeding() -> str:
 
 
 def _looks_same(left: Any, right: Any) -> bool:
+    """True if a sample is as it was before the run, or nobody can tell."""
     if isinstance(left, Sample):
         return True  # counts are drawn as they are asked for, and none are there to be changed
     try:
@@ -569,5 +571,6 @@ def _state_equal(left: Any, right: Any) -> bool:
 
 
 def _restore(states: dict[str, Any]) -> None:
+    """Set the global generators to the states that they had before."""
     for name, state in states.items():
         _GENERATORS[name][1](state)

@@ -132,6 +132,7 @@ def moved_there(index: int) -> dict[str, Any]:
 
 
 def _packed(settled: object) -> bytes | None:
+    """Return an output as bytes, to be compared in another process; None where it cannot be sent or is too large."""
     import cloudpickle
 
     try:

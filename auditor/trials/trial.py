@@ -145,6 +145,7 @@ class Bench(msgspec.Struct, frozen=True):
         return sample
 
     def _draw(self, index: int, which: int) -> Any:
+        """Draw the sample of one run of a pair: rows, or counts of values."""
         if isinstance(self.source, Dataset) and self.source.drawn_together:
             return self.source.draw_part(from_key(self.keys.both_samples.child(index)), self.size, which)
         rng = self._rng(index, which)
@@ -192,6 +193,8 @@ class Bench(msgspec.Struct, frozen=True):
         return self.run_on(self.draw(index, which), index, which)
 
     def run_on(self, sample: Any, index: int, which: int) -> Any:
+        """Run the subject on a sample with the r of this pair, and return its output; what it raises becomes
+        RunFailed."""
         key = self.keys.r_of(index)
         if self.publish:
             self.publish(index, which, RUNS)

@@ -62,6 +62,7 @@ def _float(value: float) -> bytes:
 
 
 def _integer(value: Any) -> bytes:
+    """Return the code of a whole number: that of a float where it is one exactly."""
     number = int(value)
     return b"d" + struct.pack("<d", number) if -_EXACT_FLOAT <= number <= _EXACT_FLOAT else _real(number)
 
@@ -87,6 +88,7 @@ def _real(value: Any) -> bytes:
 
 
 def _complex(value: Any) -> bytes:
+    """Return the code of a complex number: that of a real number where the imaginary part is 0."""
     real, imag = _real(value.real), _real(value.imag)
     if value.imag == 0:
         return real
@@ -165,6 +167,7 @@ def base_value(value: Any) -> Any:
 
 
 def _scalar(value: Any) -> bytes | Node | None:
+    """Return the code or the node of an enum, a number, a text, a path or a range; None for anything else."""
     if isinstance(value, Enum):  # before int and str, which an Enum may also be
         return Node(f"enum {class_name(type(value))}", [(".name", value.value if value.name is None else value.name)])
     for kinds, leaf in _SUBCLASS_LEAVES:
@@ -229,6 +232,7 @@ def array_attributes(value: Any) -> list[tuple[str, object]]:
 
 
 def _array(value: Any) -> bytes | Node | None:
+    """Return the node of an array, a record or a numpy scalar; None for anything else."""
     if isinstance(value, np.generic) and type(value) not in _NUMPY and value.dtype.isbuiltin == 2:
         value = base_value(value)
         return expand(value) if type(value) in _NUMPY else None
@@ -270,6 +274,7 @@ def _array_like(value: Any) -> bytes | Node | None:
 
 
 def _container(value: Any) -> Node | None:
+    """Return the node of a list, tuple, dict or set; None for anything else."""
     base = next((kind for kind in _CONTAINERS if isinstance(value, kind)), None)
     if base is None or hasattr(type(value), "n_sequence_fields"):  # a struct sequence, as struct_time, hides fields
         return None
@@ -326,6 +331,7 @@ def _all_visible(kind: type) -> bool:
 
 
 def _object(value: Any) -> Node | None:
+    """Return the node of an object by its attributes, or of a dataclass by its fields; None where it hides some."""
     if isinstance(value, Iterator):  # open files too
         raise Refused("it is an iterator: reading it would use it up")
     kind: Any = type(value)

@@ -76,6 +76,7 @@ class Tolerance(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
+        """The tolerance as a user writes it: "atol 0.1, rtol 0.01"."""
         given = (("atol", self.atol), ("rtol", self.rtol))
         return ", ".join(f"{name} {value!r}" for name, value in given if value)
 
@@ -290,6 +291,8 @@ def differences(left: object, right: object, near: Tolerance | None = None) -> I
 
 
 def _row_name(shape: tuple[int, ...], rows: Any) -> Callable[[int], str]:
+    """Return a function that names the i-th element of an array by the label of its row."""
+
     def name(i: int) -> str:
         first, *rest = map(int, np.unravel_index(i, shape))
         return step_text(Item(rows[first])) + "".join(f"[{n}]" for n in rest)
@@ -448,6 +451,7 @@ def differing(a: Any, b: Any, near: Tolerance | None = None) -> Any:
 
 
 def _unequal(a: Any, b: Any) -> Any:
+    """Return the places at which two arrays of one shape differ, by the policy of `same`."""
     kinds = a.dtype.kind + b.dtype.kind
     if a.dtype == b.dtype and kinds[0] in _ONE_DTYPE:
         at = np.flatnonzero(a != b)
@@ -469,6 +473,7 @@ def _codes(array: Any) -> list[bytes]:
 
 
 def _are_near(a: Any, b: Any, near: Tolerance) -> Any:
+    """Return for each element of two arrays whether the tolerance allows for their distance."""
     x, y = _amounts(a), _amounts(b)
     if x is None or y is None:
         pairs = zip(_codes(a), _codes(b), strict=True)

@@ -178,6 +178,7 @@ def gap_of(left: object, right: object) -> Gap:
 
 
 def _kind(value: object) -> str:
+    """Return what an output is, in a word: "scalar", "list", "dict", "array", ..."""
     if type(value) in _BY_CLASS:  # without making its parts, of which there may be a million
         return _BY_CLASS[type(value)]
     level = level_of(value)
@@ -185,6 +186,7 @@ def _kind(value: object) -> str:
 
 
 def _digest(value: object) -> str | None:
+    """Return a short digest of an output; None where it is too large."""
     if isinstance(value, np.ndarray) and value.nbytes > _LARGE:
         return None
     if isinstance(value, (list, tuple, dict, set, frozenset)) and len(value) > _LONG:
@@ -211,6 +213,7 @@ def _text(value: object) -> str:
 
 
 def _word(value: object) -> str:
+    """Return what was at a place, in a few characters."""
     if value is ABSENT:
         return "absent"
     return describe(value, _VALUE) if isinstance(level_of(value), bytes) else _text(value)[:_SHOWN] or _kind(value)
@@ -238,6 +241,7 @@ def _members(value: object) -> list[str] | None:
 
 
 def _as_choice(items: Sequence[object]) -> Sequence[object] | None:
+    """Return items that may be a choice, distinct names or rising places; None if they are none."""
     whole = [one for one in items if type(one) is int]
     if len(whole) == len(items):
         return whole if not whole or (whole[0] >= 0 and all(a < b for a, b in pairwise(whole))) else None
@@ -370,6 +374,7 @@ def _is_choice(accounts: Sequence[Elements]) -> bool:
 
 
 def _choices(accounts: Sequence[Elements]) -> dict[str, _Tally]:
+    """Count for each member in how many runs it was chosen, and in how many pairs by one run alone."""
     counted: dict[str, _Tally] = {}
     for one in accounts:
         first, second = (one.members or [[]])[0], (one.members or [[]])[-1]
@@ -381,6 +386,7 @@ def _choices(accounts: Sequence[Elements]) -> dict[str, _Tally]:
 
 
 def _elements(differing: Sequence[Elements], numbers: Sequence[int] | None) -> dict[str, _Tally]:
+    """Count for each element in how many pairs it differs, with what it was and how far apart."""
     counted: dict[str, _Tally] = {}
     for one in differing:
         named = partial(by_number, numbers=numbers) if numbers and one.shape[:1] == [len(numbers)] else str
@@ -402,6 +408,7 @@ def _positions(one: Elements) -> list[str]:
 
 
 def _element(name: str, tally: _Tally, *, chosen: bool) -> Element:
+    """Return what a record says of one element."""
     gap = _median(tally.gaps)
     ranked = sorted(tally.values.items(), key=lambda item: (-item[1], item[0]))
     ranked = ranked[:_OFTEN] if not isinstance(gap, float) or len(ranked) <= _OFTEN else []  # of a float the gap tells

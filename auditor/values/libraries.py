@@ -21,6 +21,7 @@ Rule = Callable[[Any, Any], Node | None]  # of the library and a value
 
 
 def library_value(value: Any) -> Node | None:
+    """Return the node of a value of pandas, polars, pyarrow, scipy, xarray, torch or units; None for anything else."""
     kind: Any = type(value)
     found = _rule(kind)
     if found is None:
@@ -79,6 +80,7 @@ def _is_readable(kind: type) -> bool:
 
 
 def _read(value: Any, how: str) -> Any:
+    """Return the numpy array that a value of another library gives; None if it gives none in this way."""
     if not callable(getattr(type(value), how, None)):
         return None
     with warnings.catch_warnings():  # what it says of being read is not the learner's
@@ -111,6 +113,7 @@ def _frame(kind: str, names: Sequence[Any], columns: Sequence[Any], *more: tuple
 
 
 def _pandas(pandas: Any, value: Any) -> Node | None:
+    """Return the node of a frame, series or index of pandas; None for anything else."""
     if not hasattr(pandas, "DataFrame"):  # only half imported
         return None
     if isinstance(value, pandas.DataFrame):
@@ -139,6 +142,7 @@ def _pandas_column(data: Any) -> Any:
 
 
 def _polars(polars: Any, value: Any) -> Node | None:
+    """Return the node of a frame or series of polars; None for anything else."""
     if isinstance(value, polars.DataFrame):
         return _frame("polars.DataFrame", value.columns, [*map(_column, value.get_columns())])
     if isinstance(value, polars.Series):
@@ -149,6 +153,7 @@ def _polars(polars: Any, value: Any) -> Node | None:
 
 
 def _pyarrow(pyarrow: Any, value: Any) -> Node | None:
+    """Return the node of a table, array or scalar of pyarrow; None for anything else."""
     if isinstance(value, (pyarrow.Table, pyarrow.RecordBatch)):
         columns = [_arrow_column(pyarrow, one) for one in value.columns]
         return _frame("pyarrow.Table", value.column_names, columns)
@@ -160,6 +165,7 @@ def _pyarrow(pyarrow: Any, value: Any) -> Node | None:
 
 
 def _arrow_column(pyarrow: Any, column: Any) -> Any:
+    """Return a column of pyarrow as one that is read: extension types by what they store."""
     while isinstance(column.type, pyarrow.BaseExtensionType):
         chunks = column.chunks if isinstance(column, pyarrow.ChunkedArray) else [column]
         column = pyarrow.chunked_array([chunk.storage for chunk in chunks], column.type.storage_type)
@@ -192,6 +198,7 @@ def _column(native: Any) -> Any:
 
 
 def _sparse(sparse: Any, value: Any) -> Node | None:
+    """Return the node of a sparse matrix: its shape and its entries other than 0, in order."""
     if not hasattr(sparse, "issparse") or not sparse.issparse(value):
         return None
     entries = value.tocoo(copy=True)
@@ -203,6 +210,7 @@ def _sparse(sparse: Any, value: Any) -> Node | None:
 
 
 def _xarray(xarray: Any, value: Any) -> Node | None:
+    """Return the node of an xarray object; None for anything else."""
     if isinstance(value, xarray.DataArray):
         variable = _variable(value.variable)
         return Node("xarray.DataArray", [(".name", value.name), *variable, (".coords", _variables(value.coords))])
@@ -248,6 +256,7 @@ def _jax(jax: Any, value: Any) -> Node | None:
 
 
 def _pint(pint: Any, value: Any) -> Node | None:
+    """Return the node of a quantity of pint: number and unit."""
     if not isinstance(value, pint.Quantity):
         return None
     return Node("pint.Quantity", [("", value.magnitude), (".units", str(value.units))])

@@ -83,6 +83,8 @@ def read_level(
 
 
 def refusal(value: object, root: object, steps: Sequence[Step], reason: str) -> NotComparable:
+    """Return the error for a part of an output that cannot be compared: its path, its class, the reason and the
+    cure."""
     path = cut(f"output{path_text(steps)}", 400)
     return NotComparable(f"{path}: {class_name(type(value))} cannot be compared: {reason}; {advice(root)}")
 
@@ -299,6 +301,7 @@ def cut(text: str, limit: int) -> str:
 
 
 def step_text(step: Step) -> str:
+    """Return a step of a path as a person writes it: [3], ['key'] or .name."""
     if isinstance(step, str):
         return step
     if type(step) is Item:

@@ -268,6 +268,7 @@ def check_learner(subject: Subject) -> None:
 
 
 def check_sampler(fn: Any, name: str) -> None:
+    """Raise UsageError unless what a record names as its source is a function fn(rng, size) of the user's."""
     _refuse_library(fn, name, "a source fn(rng, size)")
     if not _takes_two(fn):
         raise UsageError(f"the record names {name}, which has not the parameters of a source fn(rng, size): not run")

@@ -115,6 +115,7 @@ class Choose(Question):
     parts = staticmethod(choose_parts)
 
     def begin(self, request: Request) -> Choosing:
+        """Settle the candidates, the score and the measure, and begin the choice; UsageError where they do not fit."""
         options: ChooseOptions = request.options
         check_confidence(options.confidence)
         check_share("margin", options.margin, "by how much another may be more stable, e.g. 0.05")
@@ -132,6 +133,7 @@ class Choose(Question):
 
 
 def _check_within(within: object, most: float = math.inf) -> None:
+    """Raise BadValue unless --score-within is above 0 and below the range of the score."""
     if isinstance(within, bool) or not isinstance(within, (int, float)) or not 0 < within < most:
         range_of = f" and below {exact(most)}, the range of the score" if most < math.inf else ""
         raise BadValue("score_within", within, f"must be above 0{range_of}: how far from the best it may be, e.g. 0.05")
@@ -164,11 +166,13 @@ def _scorer(cells: Sequence[Cell]) -> Scorer | None:
 
 
 def _named(scorer: Scorer) -> str:
+    """Return the name of a score with its range."""
     worst, best = scorer.range or (-math.inf, math.inf)
     return f"{scorer.name} ({worst:g} to {best:g})"
 
 
 def _measure(cells: Sequence[Cell], asked: str | None) -> str:
+    """Return what is compared besides the score: "churn" where predictions have rows, or what --measure says."""
     if asked is None:
         return "churn" if all(cell.view.may_have_rows for cell in cells) else "rho"
     if asked not in GATES:
@@ -180,6 +184,7 @@ def _measure(cells: Sequence[Cell], asked: str | None) -> str:
 
 
 def _make_plan(options: ChooseOptions, count: int, within: float) -> ChoosePlan:
+    """Return the plan of a choice; BadValue if so few pairs could not decide between two alike candidates."""
     smaller = min(within, float(options.margin))
     alpha = error_probability(options.confidence)
     least = least_pairs(count, alpha, within, float(options.margin))

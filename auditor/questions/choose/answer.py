@@ -55,6 +55,7 @@ def answer_of(record: Record) -> ChooseAnswer:
 
 
 def title_of(record: Record) -> str:
+    """Return the first line of the report: which candidate to take, if one is chosen."""
     answer = answer_of(record)
     if record.verdict == "error":
         return f"ERROR  choose between settings of {record.subject}"
@@ -80,6 +81,7 @@ def verdict_words(answer: ChooseAnswer, confidence: float) -> str:
 
 
 def choose_parts(record: Record) -> Iterator[Part]:
+    """Yield the report: a chart of score against measure, and a line for each candidate."""
     answer = answer_of(record)
     rows = _in_order(answer)
     signs = [_sign(place, one) for place, one in enumerate(rows)]
@@ -108,11 +110,13 @@ def _in_order(answer: ChooseAnswer) -> list[Rated]:
 
 
 def _sign(place: int, one: Rated) -> str:
+    """Return the letter of a candidate in the chart: a capital if it is on the front."""
     letters = ascii_uppercase if one.front else ascii_lowercase
     return letters[place] if place < len(letters) else _OTHER_SIGN
 
 
 def _line(signs: Mapping[str, str], one: Rated) -> list[str]:
+    """Return the cells of a candidate's line in the table."""
     words = {"chosen": "take it", "left": "", "out": "less accurate", "error": "could not be run"}[one.state]
     if one.dominated_by:
         by = signs.get(one.dominated_by, _OTHER_SIGN)
@@ -123,6 +127,7 @@ def _line(signs: Mapping[str, str], one: Rated) -> list[str]:
 
 
 def _seen(one: Estimated) -> str:
+    """Return an estimate with its standard error, as text."""
     if one.estimate is None:
         return ""
     error = "" if one.standard_error is None else f" ± {one.standard_error:.1g}"

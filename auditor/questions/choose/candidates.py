@@ -104,6 +104,7 @@ def read_settings(given: Any) -> list[Setting]:
 
 
 def _rows_of_file(file: str, typed: str) -> Any:
+    """Return the settings that a csv or JSON file lists, one for each candidate."""
     content = read_bytes(file, f"cannot read {typed}")
     try:
         if file.endswith(".json"):
@@ -147,6 +148,7 @@ def _cells(request: Request, subject: Subject, settings: Sequence[Setting], vari
 
 
 def _check_count(cells: Sequence[Cell]) -> None:
+    """Raise UsageError unless there are two candidates or more, and not too many."""
     names = [cell.name for cell in cells]
     if len(names) < 2:
         only = f"there is only {names[0]}" if names else "there is none"

@@ -65,12 +65,14 @@ class Choosing(CountsCells):
 
     @property
     def asks(self) -> str:
+        """What is asked, in a sentence, and how many pairs it takes."""
         return (
             f"which of {len(self.counted)} candidates is accurate and stable? {self.plan.least:,} pairs of each if "
             f"they are alike, fewer of those that differ much, {self.plan.pairs:,} at most"
         )
 
     def settings(self) -> dict[str, Any]:
+        """Return what distinguishes this choice from others with the same plan and cells, for the ledger."""
         found = {"measure": self.measure, "score_within": self.score_within, "margin": self.margin}
         return {**found, "score": self.score_name}
 
@@ -136,11 +138,13 @@ class Choosing(CountsCells):
         self.choice.drop(cell)
 
     def outlook(self) -> Outlook:
+        """Say how far the audit is: how many candidates are left."""
         left, pairs = self.choice.left, sum(self.choice.pairs)
         words = f"{len(left)} of {len(self.counted)} candidates may be the one to take; {len(self.running)} of them run"
         return Outlook(pairs + sum(map(len, self.waiting.values())), self.plan.budget, words)
 
     def verdict(self) -> Verdict:
+        """Return the verdict: a pass once a candidate is chosen."""
         self._count()
         chosen = self.choice.chosen is not None
         words = verdict_words(self.fields(), self.plan.confidence)
@@ -150,6 +154,7 @@ class Choosing(CountsCells):
         return Verdict(outcome, words, decided_by, self.plan.alpha)
 
     def fields(self) -> ChooseAnswer:
+        """Return what the record says of each candidate: score, measure, and whether it is out, left or chosen."""
         choice, front = self.choice, set(self.choice.front)
         scores, measures = self._estimated(SCORE, *self.limits), self._estimated(MEASURE, 0.0, 1.0)
         candidates = []
@@ -189,6 +194,7 @@ class Choosing(CountsCells):
         return found
 
     def answer(self) -> Answer:
+        """Return what the record says: the candidates, with the measures of the chosen one."""
         self._count()
         fields, confidence = self.fields(), self.plan.confidence
         rows = [self._row(place, one) for place, one in enumerate(fields.candidates)]
@@ -210,6 +216,7 @@ class Choosing(CountsCells):
         )
 
     def _row(self, place: int, rated: Rated) -> CellRow:
+        """Return the row of the record for a candidate."""
         measured, one = rated.measure, self.counted[place]
         verdict = {"chosen": "pass", "out": "fail"}.get(rated.state, "inconclusive")
         row = one.row((measured.low, measured.high), self.plan.confidence, verdict)

@@ -84,6 +84,7 @@ class Compare(Question):
     cell_word: ClassVar[str] = "version, the old one first"
 
     def begin(self, request: Request) -> Comparing:
+        """Settle both versions, and begin the comparison."""
         plan = _make_plan(request.options)
         return Comparing(settle_versions(request), plan, float(request.options.margin))
 
@@ -94,6 +95,7 @@ class Compare(Question):
 
 
 def _make_plan(options: CompareOptions) -> Plan:
+    """Return the plan of a comparison; BadValue if so few pairs could not show the margin."""
     check_confidence(options.confidence)
     check_margin(options.margin)
     margin = float(options.margin)

@@ -55,6 +55,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, what: str, pairs: int, mismatches: int, confidence: float) -> Side:
+        """Return what a version's own pairs show of its rho."""
         low, high = two_sided("anytime", pairs, mismatches, confidence)
         rate, counts = mismatches / pairs if pairs else None, {"pairs": pairs, "mismatches": mismatches}
         return cls(what=what, **counts, estimate=rate, low=low, high=high, confidence=confidence)
@@ -74,6 +75,7 @@ class RhoDifference(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of_pairs(cls, counts: VersionCounts, confidence: float) -> RhoDifference:
+        """Return by how much rho of the new version is above that of the old, by the pairs of both."""
         low, high = difference_limits(counts, confidence)
         estimate = (counts.new - counts.old) / counts.pairs if counts.pairs else None
         return cls(estimate=estimate, low=low, high=high, confidence=confidence)
@@ -143,6 +145,7 @@ def title_of(record: Record) -> str:
 
 
 def compare_parts(record: Record) -> Iterator[Part | Details]:
+    """Yield the report: rho of both versions, their difference, and which elements differ in which."""
     answer = answer_of(record)
     if record.verdict == "error":
         yield Facts([("old version", "", answer.old.what)])
@@ -181,6 +184,7 @@ def _sides(answer: CompareAnswer) -> str:
 
 
 def _facts(answer: CompareAnswer) -> Iterator[tuple[str, ...]]:
+    """Yield what is known of both versions and of their difference, by name."""
     old, new = (
         f"{one.mismatches:,} of {one.pairs:,} pairs, {between(one.low, one.high)}" for one in (answer.old, answer.new)
     )

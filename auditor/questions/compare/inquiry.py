@@ -83,6 +83,7 @@ class Comparing(CountsCells):
 
     @property
     def asks(self) -> str:
+        """What is asked, in a sentence, and how many pairs it takes at most."""
         most = f"{self.plan.budget:,} pairs at most, each in both versions"
         return f"is rho above that of {self.versions.names[OLD]} by more than {exact(self.margin)}? {most}"
 
@@ -162,6 +163,7 @@ class Comparing(CountsCells):
         return Verdict(outcome, words, "budget" if outcome == "inconclusive" else "mismatches", self.plan.alpha)
 
     def answer(self) -> Answer:
+        """Return what the record says: both versions, their difference, and how many answers have changed."""
         confidence = self.plan.confidence
         old, new = (Side.of(self.versions.names[cell], *self.counted[cell].counts, confidence) for cell in (OLD, NEW))
         difference = RhoDifference.of_pairs(self.counts, confidence)
@@ -219,6 +221,7 @@ class Comparing(CountsCells):
         return sorted(moved, key=lambda row: (-abs(row.new - row.old), row.name))[:_ELEMENTS]
 
     def _findings(self) -> Iterator[Finding]:
+        """Yield what a reader should know of the two versions besides the figures."""
         tree = self.versions.worktree
         if tree and tree.changed:
             files = "a file that is" if tree.changed == 1 else f"{tree.changed:,} files that are"
@@ -231,6 +234,7 @@ class Comparing(CountsCells):
             yield Finding("tolerance-exact", "info", words)
 
     def outlook(self) -> Outlook:
+        """Say how far the comparison is, and by how much rho may have risen."""
         n, counts = self.counts.pairs, self.counts
         low, high = difference_limits(counts, self.plan.confidence)
         old, new = counts.old + counts.both, counts.new + counts.both

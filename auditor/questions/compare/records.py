@@ -103,6 +103,7 @@ def compare_records(old: Record, new: Record, *, margin: float = 0.05, confidenc
 
 
 def _row(record: Record, side: Side, name: str) -> CellRow:
+    """Return the row of the record for the old or the new version."""
     known: dict[str, Any] = {key: value for key, value in asdict(side).items() if key != "what"}
     known |= {"source": record.source, "size": record.size, "seed": record.seed}
     return CellRow(name=name, question="compare", variant=name, **known)
@@ -150,6 +151,7 @@ def _unlike(old: Record, new: Record) -> Iterator[str]:
 
 
 def _findings(old: Record, new: Record, method: str) -> Iterator[Finding]:
+    """Yield what a reader should know of the two records besides the figures."""
     if old.subject != new.subject:
         yield Finding("other-subject", "info", f"the old record is of {old.subject}")
     if old.code_hash is not None and old.code_hash == new.code_hash and old.settings == new.settings:

@@ -155,6 +155,7 @@ def _old_elsewhere(request: Request, cell: Cell, worktree: Worktree | None) -> V
 
 
 def _python(given: str | None) -> str:
+    """Return the interpreter that --old-python names; UsageError if it is none."""
     if given is None:
         return sys.executable
     found = Path(given)

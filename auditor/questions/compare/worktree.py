@@ -92,6 +92,7 @@ def check_out(revision: str) -> Worktree:
 
 
 def _made(top: str, commit: str, revision: str) -> Worktree:
+    """Check a revision out into a folder of its own; UsageError if git cannot."""
     parent = os.path.realpath(tempfile.mkdtemp(prefix="auditor-"))
     folder = os.path.join(parent, os.path.basename(top) or "checkout")
     try:

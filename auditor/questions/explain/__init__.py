@@ -71,6 +71,7 @@ class Explain(Question):
     cell_word: ClassVar[str] = "experiment"
 
     def begin(self, request: Request) -> ExplainInquiry:
+        """Begin the experiments; UsageError for options that are no part of explain."""
         options: ExplainOptions = request.options
         check_confidence(options.confidence)
         if options.measure != "rho":

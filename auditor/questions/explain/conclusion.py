@@ -82,6 +82,7 @@ def answer_of_inquiry(inquiry: ExplainInquiry) -> Answer:
 
 
 def _cause(inquiry: ExplainInquiry, one: ExperimentCounts) -> Cause:
+    """Return what the record says of an experiment that is a cause."""
     moved = inquiry.what_moved if one.kind == "hidden-state" else {}
     return Cause(
         kind=one.kind,
@@ -96,6 +97,7 @@ def _cause(inquiry: ExplainInquiry, one: ExperimentCounts) -> Cause:
 
 
 def _row(inquiry: ExplainInquiry, one: ExperimentCounts, confidence: float) -> ExperimentRow:
+    """Return the row of the record for an experiment: its counts, and whether it is a cause."""
     low, high = two_sided("anytime", one.pairs, one.mismatches, confidence)
     state = "cause" if inquiry.is_cause(one) else "not shown" if one.pairs or one.twice else "not run"
     return ExperimentRow(
@@ -116,6 +118,7 @@ def _row(inquiry: ExplainInquiry, one: ExperimentCounts, confidence: float) -> E
 
 
 def _fresh_rows(inquiry: ExplainInquiry) -> FreshRows | None:
+    """Return how many rows had to be replaced until the output changed; None where that was not looked for."""
     payloads = inquiry.detail("rows replaced")
     found = [(pair, payload) for pair, payload in enumerate(payloads) if "rows" in payload]
     if not found:
@@ -126,5 +129,6 @@ def _fresh_rows(inquiry: ExplainInquiry) -> FreshRows | None:
 
 
 def _local_value(inquiry: ExplainInquiry) -> LocalValue | None:
+    """Return the first local variable in which two runs differ; None if none was found."""
     found = next((payload for payload in inquiry.detail("local values") if "name" in payload), None)
     return LocalValue(found["where"], found["name"], *found["values"]) if found else None

@@ -44,6 +44,7 @@ def _unless(quantifier: Callable[[Iterator[Any]], bool], trait: str, reason: str
 
 
 def _no_floats(looked: Looked, bench: Bench) -> str:
+    """Say why no noise can be put on the samples; "" where it can."""
     if all(one.get("floats") for one in looked):
         return ""
     kind = next((one["table"] for one in looked if one.get("table")), "")
@@ -52,11 +53,13 @@ def _no_floats(looked: Looked, bench: Bench) -> str:
 
 
 def _no_hash_seed(looked: Looked, bench: Bench) -> str:
+    """Say why hash seeds have no say; "" where they may have."""
     program = program_in(bench.subject.fn)
     return "not applicable: hash seeds are Python's" if program and not program.is_python else ""
 
 
 def _no_more_rows(looked: Looked, bench: Bench) -> str:
+    """Say why the number of rows cannot be varied; "" where it can."""
     if bench.size == 0:
         return "there is no sample"
     return "a quarter of so few rows is none" if isinstance(bench.source, Dataset) and bench.size < 8 else ""

@@ -100,6 +100,7 @@ class ExplainInquiry(Inquiry):
 
     @property
     def target(self) -> float:
+        """The rho that is asked about."""
         assert self.plan.target is not None
         return self.plan.target
 
@@ -125,6 +126,7 @@ class ExplainInquiry(Inquiry):
 
     @property
     def is_dataset(self) -> bool:
+        """True if the rows come from a data set, and not from a distribution."""
         bench = self.counted[PLAIN].bench
         return bench is not None and isinstance(bench.source, Dataset)
 
@@ -171,6 +173,7 @@ class ExplainInquiry(Inquiry):
             yield from self._run(work)
 
     def _run(self, work: Sequence[Work]) -> Steps:
+        """Have this work done, and count its trials."""
         for one, trials in zip(work, (yield work), strict=True):
             any(self.add(one.cell, trial) for trial in trials)
 
@@ -342,6 +345,7 @@ class ExplainInquiry(Inquiry):
         return above and log_evidence(one.twice_outcomes, LITTLE) >= self.needed
 
     def is_cause(self, one: ExperimentCounts) -> bool:
+        """True if an experiment is shown to change how often pairs differ, in the sense of its kind."""
         if one.kind == "hidden-state":
             return self.is_hidden() and not self._is_race()
         if one.experiment.must_not_matter:
@@ -431,6 +435,7 @@ class ExplainInquiry(Inquiry):
         return conclusion.answer_of_inquiry(self)
 
     def outlook(self) -> Outlook:
+        """Say how far the audit is, and which causes are shown by now."""
         words = f"{self.mismatches:,} mismatches in {self.pairs:,} pairs as it is"
         named = [one.kind for one in self.experiments if self.is_cause(one)]
         return Outlook(self.total, self.plan.budget, words + (f"; shown: {', '.join(named)}" if named else ""))

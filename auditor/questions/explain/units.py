@@ -105,6 +105,7 @@ class TrialRuns(msgspec.Struct):
         return first, second
 
     def trial(self, difference: Difference | None, **payload: Any) -> Trial:
+        """Return the trial of these runs, with what it shows."""
         payload = {"runs": self.runs, **payload}
         return Trial(self.index, difference, None, self.seconds, bottoms=tuple(self.bottoms), payload=payload)
 
@@ -189,6 +190,7 @@ def _jump(runs: TrialRuns, one: OutputNumbers) -> float | None:
 
 
 def sorted_rows(bench: Bench, index: int, fell: Fell) -> Trial:
+    """Run the pair with the rows of each sample in a canonical order; and, as a sham, once more as it is."""
     runs = TrialRuns(bench, index, fell)
     found, sham = with_sham(bench, index, lambda: apart(*runs.pair(in_order)), lambda: apart(*runs.pair()))
     return runs.trial(found, sham=sham is not None)
@@ -435,6 +437,7 @@ def all_threads(bench: Bench, index: int, fell: Fell) -> Trial:
 
 
 def _in_other_processes(index: int, found: Compared) -> Trial:
+    """Return the trial of a comparison between processes."""
     turns = [[*turn] for turn in found.turns]
     payload = {"runs": found.runs, "apart": found.apart, "close": found.close, "turns": turns}
     return Trial(index, found.difference, None, 0.0, payload=payload)

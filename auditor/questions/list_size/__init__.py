@@ -57,6 +57,7 @@ class ListQuestion(CellQuestion):
     instead: ClassVar[Mapping[str, str]] = {"pairs": "runs", "rho": "eta"}
 
     def settle(self, cell: Cell, options: ListOptions) -> Runs:
+        """Return the inquiry into one cell; UsageError where lists cannot be asked about it."""
         length, eta = _check_asked(options)
         if cell.within:
             raise UsageError(f"{cell.within.words}: {NO_CLASSES}")
@@ -69,11 +70,13 @@ class ListQuestion(CellQuestion):
     parts = staticmethod(list_parts)
 
     def again(self, bench: Bench, index: int) -> Iterator[Part]:
+        """Show one run again."""
         yield Words(f"RUN  {index}", "title")
         yield Listing("output:", [describe(bench.see(bench.run(index, 0)), _LONGER)])
 
 
 def _check_asked(options: ListOptions) -> tuple[int, float]:
+    """Return the length of the list and eta; an error with the cure where one is missing or out of range."""
     if options.list_size is None or options.eta is None:
         cure = "--list-size 3" if options.list_size is None else "--eta 0.1"
         raise UsageError(f"a list is asked about with --list-size and --eta: add e.g. {cure}")
@@ -86,6 +89,7 @@ def _check_asked(options: ListOptions) -> tuple[int, float]:
 
 
 def _plan(cell: Cell, options: ListOptions, length: int, eta: float) -> Plan:
+    """Return the plan for a list of this length; UsageError where no audit finishes it."""
     option, budget = ("runs", options.runs) if options.fixed is None else ("fixed", options.fixed)
     if budget is None:
         budget = math.ceil(PAIRS_TIMES_TARGET / eta - 1e-9) + math.ceil(_OUTPUTS_TIMES * length / (1 - eta))

@@ -53,6 +53,7 @@ class Runs(PairsInquiry):
         return {"list_size": self.length}
 
     def add(self, trial: Trial) -> bool:
+        """Count one run: was its output on the list of the most frequent ones so far?"""
         name = trial.payload["output"]
         off = self.misses.add(name)
         self.shown.setdefault(name, (trial.payload["shown"], trial.index))
@@ -70,6 +71,7 @@ class Runs(PairsInquiry):
         return accuracy_words(self.plan, self.tally, self.judged)
 
     def outcome(self) -> str:
+        """The verdict without its words: is the probability of an output outside the list at most eta?"""
         found, gate = self.misses, self.gate
         if self.plan.design == "fixed":
             if found.runs < self.plan.budget:
@@ -83,6 +85,7 @@ class Runs(PairsInquiry):
         return "pass" if passes else "inconclusive"
 
     def verdict(self) -> Verdict:
+        """Return the verdict, with the bound that decides."""
         plan, gate, outcome = self.plan, self.gate, self.outcome()
         if outcome == "inconclusive":
             return Verdict(outcome, self._undecided(), "budget", plan.alpha)
@@ -105,10 +108,12 @@ class Runs(PairsInquiry):
         )
 
     def _seen(self) -> str:
+        """Say how many runs gave an output outside the list."""
         found = self.misses
         return f"{found.after:,} of {found.runs:,} runs gave another output than the {most_frequent(self.length)}"
 
     def _undecided(self) -> str:
+        """Say what is known by now, and what may decide."""
         own, budget = self._measure(), self.plan.budget
         known = (
             f"{self._seen()}: the probability of that is {between(own.low, own.high)} ({stated(self.plan)}), which "
@@ -122,6 +127,7 @@ class Runs(PairsInquiry):
         return f"{known}. {more} with a new --seed may decide; from a --ledger, --resume {more} goes on from here"
 
     def answer(self) -> Answer:
+        """Return what the record says: the list with the counts of its outputs."""
         measures = [self._measure()]
         if accuracy := self.accuracy():
             measures.append(msgspec.structs.replace(accuracy_measure(accuracy), method=METHODS[self.design]))
@@ -145,15 +151,18 @@ class Runs(PairsInquiry):
         return Answer(fields, measures=measures, rows=[self.row()], accuracy=accuracy)
 
     def _measure(self) -> Measure:
+        """Return the share of runs outside the list, with its interval."""
         n, k, design = self.misses.runs, self.misses.after, self.design
         limits = self.misses.interval(design, self.plan.alpha / self.plan.cells)  # those of all cells hold together
         return Measure("outside", k / n if n else None, *limits, self.plan.confidence, METHODS[design], k, n)
 
     def row(self) -> CellRow:
+        """Return the cell's row in the record."""
         own, replay = self._measure(), self.replay(self.other[2]) if self.other else None
         return msgspec.structs.replace(PairsInquiry.row(self), low=own.low, high=own.high, replay=replay)
 
     def outlook(self) -> Outlook:
+        """Say how far the audit is, and how much mass may be outside the list."""
         low, high = self.misses.interval("anytime", self.plan.alpha)
         words = f"{self._seen()}, the mass outside in [{at_least(low, 2)}, {at_most(high, 2)}]"
         return Outlook(self.misses.runs, self.plan.budget, words, self._forecast())

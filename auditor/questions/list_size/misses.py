@@ -62,6 +62,8 @@ class Misses(msgspec.Struct):
         return off
 
     def _enlist(self, name: str) -> str | None:
+        """Put an output on the list if it is more frequent than the rarest there; return the one that is off it
+        then."""
         off = None
         if len(self.listed) >= self.length:
             if self.counts[name] <= self._least or self.counts[name] <= self.counts[self._rarest()]:

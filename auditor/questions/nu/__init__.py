@@ -92,6 +92,7 @@ class Nu(CellQuestion):
     instead: ClassVar[Mapping[str, str]] = {"pairs": "strings", "rho": "nu", "replay": "runs"}
 
     def settle(self, cell: Cell, options: NuOptions) -> Strings:
+        """Return the inquiry into one cell; an error with the cure where (eta, nu) cannot be decided."""
         eta, nu = _check_asked(cell, options)
         if cell.within:
             raise UsageError(f"{cell.within.words}: {NO_CLASSES}")
@@ -118,6 +119,7 @@ class Nu(CellQuestion):
     parts = staticmethod(profile_parts)
 
     def again(self, bench: Bench, index: int) -> Iterator[Part]:
+        """Show the runs of one string again."""
         assert isinstance(bench.unit, StringUnit)
         yield from show_string(bench, index, bench.unit.runs)
 
@@ -194,6 +196,7 @@ class Strings(OneCell):
         self.gate, self.groups = GroupGate(self.plan), Groups.empty(self.plan.runs)
 
     def opened(self, cell: int, bench: Bench) -> None:
+        """Take note of the bench; UsageError where accuracy is asked for and the truth is not known."""
         self.bench = bench
         if self.plan.delta is not None and not bench.judges:
             raise UsageError(
@@ -202,6 +205,7 @@ class Strings(OneCell):
             )
 
     def add(self, trial: Trial) -> bool:
+        """Count the runs of one string: how many gave another output than its most frequent one."""
         outside = outside_of(trial.payload[0])
         self.groups = self.groups.add(outside)
         if self.worst is None or outside > self.worst[1].outside:
@@ -215,6 +219,7 @@ class Strings(OneCell):
         return self.decided
 
     def outcome(self) -> str:
+        """The verdict without its words."""
         if self.plan.design == "fixed" and self.groups.strings < self.plan.budget:
             return "inconclusive"  # it is judged once, at its end
         if self.gate.is_pass(self.groups, self.wrong):
@@ -241,6 +246,7 @@ class Strings(OneCell):
         return NuAtEta(eta, seen, *nu_interval(groups, eta, self.plan, self.design))
 
     def answer(self) -> Answer:
+        """Return what the record says: nu at eta and at other values, and the worst string."""
         rho, asked, n = self.rho(), self._step(self.gate.eta), self.groups.strings
         limits = (asked.low, asked.high, self.plan.confidence, "bounds that hold for every eta")
         nu = Measure("nu", asked.seen if n else None, *limits, self.groups.beyond(self.gate.eta), n)
@@ -256,6 +262,7 @@ class Strings(OneCell):
         )
 
     def _profile(self, rho: RhoInterval) -> NuAnswer:
+        """Return nu for several values of eta, with what follows for rho."""
         plan, eta = self.plan, self.gate.eta
         low, high = GroupGate(replace(plan, design=self.design)).nu_bounds(self.groups)
         steps = [self._step(each) for each in sorted({*ETAS, eta})]
@@ -275,6 +282,7 @@ class Strings(OneCell):
         )
 
     def _worst(self) -> WorstString | None:
+        """Return the string whose runs differ most, with its outputs."""
         if self.worst is None or self.bench is None:
             return None
         index, group = self.worst
@@ -286,6 +294,7 @@ class Strings(OneCell):
         return WorstString(index, group.outside, shown, len(set(group.which)), replay)
 
     def row(self) -> CellRow:
+        """Return the cell's row in the record."""
         step, worst, n = self._step(self.gate.eta), self._worst(), self.groups.strings
         return cell_row(
             self.cell,
@@ -301,6 +310,7 @@ class Strings(OneCell):
         )
 
     def outlook(self) -> Outlook:
+        """Say how far the audit is, and between which limits nu is."""
         n, beyond = self.groups.strings, self.groups.beyond(self.gate.eta)
         low, high = self.gate.nu_bounds(self.groups)
         words = f"{beyond:,} of {n:,} strings beyond eta, nu in [{at_least(low, 2)}, {at_most(high, 2)}]"

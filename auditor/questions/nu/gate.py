@@ -66,6 +66,7 @@ class GroupGate:
         return gate.lower(groups), gate.upper(groups)
 
     def is_pass(self, groups: Groups, wrong: Inaccurate) -> bool:
+        """True if nu is shown to be at most its target, and accuracy too where it is asked for."""
         passes = self.nu_bounds(groups)[1] <= self.target if self.fixed else self.nu_gate.is_pass(groups)
         return passes and self._accuracy_passes(groups.strings, wrong.strings)
 
@@ -140,6 +141,7 @@ class GroupGate:
         return f"{beyond} gave another output than their most frequent one in more than {exact(self.eta)} of runs"
 
     def _undecided(self, groups: Groups, wrong: Inaccurate) -> str:
+        """Say what is known by now of nu and of accuracy, and what may decide."""
         plan, seen = self.plan, self._seen(groups)
         low, high = nu_interval(groups, self.eta, plan, "fixed" if self.fixed else "anytime")
         if plan.delta is not None:

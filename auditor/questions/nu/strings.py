@@ -96,6 +96,7 @@ def _described(settled: Any) -> str:
 
 
 def _difference(first: Any, second: Any) -> Difference:
+    """Return where two outputs of one string differ."""
     if type(first) is NoOutput or type(second) is NoOutput:
         return Difference("output", _described(first), _described(second))
     found = first_difference(first, second)

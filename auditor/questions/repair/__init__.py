@@ -87,6 +87,7 @@ class Repair(Question):
     instead: ClassVar[Mapping[str, str]] = {"fixed": "pairs"}
 
     def begin(self, request: Request) -> RepairInquiry:
+        """Begin the repair; UsageError for options that it cannot use."""
         options: RepairOptions = request.options
         check_confidence(options.confidence)
         subject = load_asked(request, options.params)

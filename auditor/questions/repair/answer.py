@@ -100,6 +100,7 @@ def answer_of(record: Record) -> RepairAnswer:
 
 
 def title_of(record: Record) -> str:
+    """Return the first line of the report: repaired, not repaired, or nothing to repair."""
     needs_none = record.verdict == "pass" and answer_of(record).wrapper is None
     return f"{'NOTHING TO REPAIR' if needs_none else _TITLES[record.verdict]}  {record.subject}"
 

@@ -65,6 +65,7 @@ class MeasuredSetting(msgspec.Struct):
         return is_above or (may_be_silent and self.nothing.log_e_fail(SAYS_NOTHING) >= share)
 
     def price(self) -> RepairCost:
+        """Return what the setting costs: how much answers change, and how much loss it adds."""
         more = [after - before for before, after in self.losses]
         return RepairCost(
             words=self.setting.words,
@@ -76,6 +77,7 @@ class MeasuredSetting(msgspec.Struct):
         )
 
     def point(self, alpha: float) -> Point:
+        """Return what the record says of the setting, with limits that err with probability alpha."""
         return Point(
             wrapper=self.setting.spec,
             price=self.price(),

@@ -108,6 +108,7 @@ class RepairInquiry(Inquiry):
     # The steps.
 
     def steps(self) -> Steps:
+        """Audit the learner, look at pairs, measure settings and audit those that should pass, as the module says."""
         yield from self.audits[0].steps()
         if self.before is not None and self.before.outcome() != "pass":
             yield from self._look_at_pairs()
@@ -205,6 +206,7 @@ class RepairInquiry(Inquiry):
                 yield from self.confirm(measured)
 
     def confirm(self, measured: MeasuredSetting) -> Steps:
+        """Audit one setting on fresh pairs, with its share of the error."""
         number, share = len(self.cells), self.plan.alpha * 2.0 ** -(len(self.tries) + 2)
         audit = self._audit(self._wrapped(measured.setting, number), share)
         self.cells.append(audit.cell)
@@ -254,6 +256,7 @@ class RepairInquiry(Inquiry):
     # What the trials showed.
 
     def opened(self, cell: int, bench: Bench) -> None:
+        """Take note of the bench of a cell, in its audit or its count."""
         if cell in self.audits:
             self.audits[cell].opened(ONLY, bench)
         else:
@@ -339,6 +342,7 @@ class RepairInquiry(Inquiry):
         return None
 
     def _not_confirmed(self, one: Try) -> str:
+        """Say what is known of a setting whose audit did not decide."""
         held = self._held(one.audit)
         known = f"{self._known(held.low, held.high, held.pairs)}, which leaves {exact(self.target)} open"
         return f"{one.setting.spec} may repair it, which is not confirmed: {known}. Give more --pairs"
@@ -374,6 +378,7 @@ class RepairInquiry(Inquiry):
         return all(one.setting == SITES for one in self.measured)
 
     def _held(self, audit: PairsInquiry) -> HeldMeasure:
+        """Return what an audit showed of rho or churn, for the record."""
         row = audit.row()
         return HeldMeasure(
             measure=self.measure,
@@ -428,6 +433,7 @@ class RepairInquiry(Inquiry):
         )
 
     def _hint(self) -> str | None:
+        """Return what else could be changed in the learner itself; None where nothing is known."""
         places = [one["out of step"] for one in self.looks if "out of step" in one]
         if places and self.tries and self.tries[-1].setting != SITES:
             return OUT_OF_STEP.format(places[0])

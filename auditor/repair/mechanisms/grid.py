@@ -110,6 +110,7 @@ def without_nan(x: Numbers) -> Reals:
 
 
 def _check_width(width: Numbers) -> None:
+    """Raise ValueError unless every width is a finite number above 0."""
     if not ((own := as_floats(width)) > 0).all() or np.isinf(own).any():
         raise ValueError(f"width={width!r} must be a finite number above 0: that of a cell, e.g. 0.1")
 
@@ -224,6 +225,7 @@ def is_shown_below(shares: Reals, target: float, alpha: float) -> bool:
 
 
 def _least(is_wide: Callable[[float], bool]) -> float:
+    """Return the least width that is wide enough, to nine digits; infinite if none is."""
     if not is_wide(_MOST):
         return math.inf
     low, high = _LEAST, _MOST

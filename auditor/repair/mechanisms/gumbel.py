@@ -156,11 +156,13 @@ def law_mismatch(log_x: Any, log_y: Any) -> Reals:
 
 
 def _normalised(logs: Reals) -> Reals:
+    """Return log probabilities that add up to 1, from logs of weights."""
     shifted = logs - logs.max(axis=-1, keepdims=True)
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))
 
 
 def _sum_before(x: Reals) -> Reals:
+    """Return for each place the sum of all numbers before it."""
     sums = np.zeros_like(x)
     np.cumsum(x[..., :-1], axis=-1, out=sums[..., 1:])
     return sums

@@ -60,6 +60,7 @@ class RefusingWitness:
         pass
 
     def note_unkeyed(self, what: str) -> None:
+        """Refuse a run that does something with r after which keys mean nothing."""
         raise UsageError(
             f"sites(r): the run {what}, and would not see the same bits again as it does with a plain r; use "
             "r.child(...) there"
@@ -194,11 +195,13 @@ class SiteGenerator(Randomness):
         return bits
 
     def child(self, *names: Name) -> SiteGenerator:
+        """Return the child of r with these names, which keeps an account of its draws by site too."""
         key = _bits_of(self).seed_seq.child(*names)
         stream = "/".join([*filter(None, [self.sites.stream]), *map(str, names)])
         return site_generator(key, self.sites.beside(stream))
 
     def spawn(self, n_children: int) -> list[Generator]:
+        """Return children as numpy's spawn does, decided by the line that asks for them."""
         sites = self.sites
         parent = Key(sites.next(sites.frame())) if sites.is_keyed else _bits_of(self).seed_seq
         keys, stream = parent.spawn(n_children), f"{sites.stream}/spawned"
@@ -288,6 +291,7 @@ _STATE = {
 
 
 def _override_draws(kind: type, base: type) -> None:
+    """Give a class of generators a method for each of the base's that draws, which notes the draw first."""
     for name in dir(base):
         method = getattr(base, name)
         if name in _STATE:
@@ -302,6 +306,7 @@ _override_draws(SiteRandom, random.Random)
 
 
 def site_generator(key: Key, sites: Sites) -> SiteGenerator:
+    """Return a generator whose draws are noted, or keyed, by the line of code that draws."""
     made = SiteGenerator(PCG64(cast(Any, key)))
     made.sites = sites
     return made

@@ -32,6 +32,7 @@ def to_csv(record: Record) -> bytes:
 
 
 def to_csv_list(records: Sequence[Record]) -> bytes:
+    """Return a row for each cell of several records, as a csv document."""
     head = ["subject", "cell", *_HEAD, "verdict", "error"]
     cells = ((record.label, cell) for record in records for cell in record.cells)
     return _document([head, *([name, cell.name, *_counts(cell), cell.verdict, cell.error] for name, cell in cells)])
@@ -42,6 +43,7 @@ def _counts(cell: CellRow) -> list[Any]:
 
 
 def _document(rows: Sequence[Sequence[Any]]) -> bytes:
+    """Return rows as a csv document."""
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(map(_cell, row) for row in rows)
     return out.getvalue().encode("utf-8", "backslashreplace")

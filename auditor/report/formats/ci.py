@@ -36,6 +36,7 @@ _SEVERITY = {"error": "critical", "inconclusive": "minor"}  # a fail, or a pass 
 
 
 def _next_steps(record: Record) -> Iterator[str]:
+    """Yield what a failed audit suggests to try, for a message of a build service."""
     for part in advice(record):
         if isinstance(part, Listing):
             yield from (f"next: {shortened(text, _MESSAGE)}" for text in part.texts)
@@ -198,6 +199,7 @@ def _add_case(suite: Element, record: Record) -> None:
 
 
 def _add_properties(parent: Element, values: Iterable[tuple[str, object]]) -> None:
+    """Add names with values to an element of a JUnit document."""
     properties = SubElement(parent, "properties")
     for name, value in values:
         SubElement(properties, "property", name=name, value=_attribute(str(value)))

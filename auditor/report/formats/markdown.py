@@ -42,6 +42,7 @@ def markdown(records: Sequence[Record], confidence: float) -> str:
 
 
 def _row(record: Record, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the cells of a record's line in the table of several audits."""
     target, rho, *rest = figures(record, names)
     met = "ok" if record.is_as_expected else "**NO**"
     return met, _data(record.label), _cell(record.verdict), _cell(record.expect), target, _data(rho), *rest
@@ -121,6 +122,7 @@ def _data(text: str) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table of markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 

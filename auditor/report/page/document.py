@@ -130,6 +130,7 @@ def fragment(title: str, *sections: Section, tone: str = "", word: str = "", lea
 def _render(
     template: str, title: str, sections: Sequence[Section | Markup], tone: str, word: str, lead: str, **more: str
 ) -> str:
+    """Return a page made by a template of jinja2, with its style inside."""
     style = (_TEMPLATES / "style.css").read_text()
     top = {"title": title, "sections": sections, "tone": tone, "word": word, "lead": lead}
     return _environment().get_template(template).render(**top, **more, style=style, version=__version__)

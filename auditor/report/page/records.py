@@ -56,6 +56,7 @@ _TONES = ("pass", "fail", "inconclusive", "error")
 
 
 def page_of(record: Record) -> str:
+    """Return the HTML page of one record."""
     report = make_report(record)
     word, subject, tone = _head(record, report)
     made = [*_sections(record, report), _record_itself([record])]
@@ -130,6 +131,7 @@ def _wobbles(record: Record, report: Report) -> Iterator[Piece]:
 
 
 def _examples(record: Record) -> Iterator[Piece]:
+    """Yield the two outputs of each example pair, side by side, with their difference marked."""
     for example in record.examples if record.unit == "pairs" else ():
         where = example.first_difference
         name = f" ({record.cells[example.cell].name})" if 1 < len(record.cells) > example.cell else ""
@@ -164,6 +166,7 @@ def _record_itself(records: Sequence[Record]) -> Section:
 
 
 def page_of_several(records: Sequence[Record], confidence: float) -> str:
+    """Return the HTML page of several records: an overview, then some of them in full."""
     met = sum(record.is_as_expected for record in records)
     tone = "pass" if met == len(records) else "fail"
     in_full = _in_full(records)

@@ -182,6 +182,7 @@ def _is_none(point: tuple[float, float | None, float | None, float | None]) -> b
 
 
 def _band(series: Series, frame: _Frame, colour: str) -> Iterator[str]:
+    """Yield a band between the limits of each point, with the points on it."""
     measured = [(x, low, high) for x, low, _, high in series.points if low is not None and high is not None]
     ends = [(x, high) for x, _, high in measured] + [(x, low) for x, low, _ in reversed(measured)]
     points = " ".join(f"{frame.x(x):.1f},{frame.y(y):.1f}" for x, y in ends)
@@ -190,6 +191,7 @@ def _band(series: Series, frame: _Frame, colour: str) -> Iterator[str]:
 
 
 def _points(series: Series, frame: _Frame, colour: str) -> Iterator[str]:
+    """Yield each point with a vertical line between its limits."""
     for x, low, _, high in (point for point in series.points if not _is_none(point)):
         if low is not None and high is not None:
             yield line((frame.x(x), frame.y(low)), (frame.x(x), frame.y(high)), colour)
@@ -226,6 +228,7 @@ def _seen(series: Series, frame: _Frame, colour: str) -> Iterator[str]:
 
 
 def _line(series: Series, frame: _Frame, colour: str) -> Iterator[str]:
+    """Yield a dashed line through the points."""
     points = " ".join(f"{frame.x(x):.1f},{frame.y(y):.1f}" for x, y in line_ends(frame.chart, series))
     yield f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-dasharray="{_DASHES}"/>'
 
@@ -251,6 +254,7 @@ def _tiles(series: Series, frame: _Frame, colour: str) -> Iterator[str]:
 
 
 def _mark(series: Series, frame: _Frame, colour: str) -> Iterator[str]:
+    """Yield a dotted vertical line at each x."""
     for x, *_ in series.points:
         yield line((frame.x(x), _TOP), (frame.x(x), _BOTTOM), colour, dash="2 3")
 
@@ -268,6 +272,7 @@ _KINDS = {
 
 
 def _corner(corner: tuple[float, float], frame: _Frame) -> Iterator[str]:
+    """Yield the two lines that lead from the axes to the point that was asked about."""
     x, y = frame.x(corner[0]), frame.y(corner[1])
     yield f'<path d="M {_LEFT} {y:.1f} H {x:.1f} V {_BOTTOM}" fill="none" stroke="#000" stroke-width="2"/>'
 
@@ -353,6 +358,7 @@ def sparkline(points: Sequence[Point], target: float | None, label: str) -> str:
 
 
 def _ticks(kind: str, values: Sequence[float], top: float) -> Iterator[str]:
+    """Yield numbers along the axis of a strip."""
     for value in values:
         yield f'<text class="{kind}" x="{_at(value, top):.2f}%" y="13" text-anchor="middle">{value:.3g}</text>'
 
@@ -413,6 +419,7 @@ def apart(labels: Iterable[PlacedText]) -> list[PlacedText]:
 
 
 def line(start: tuple[float, float], end: tuple[float, float], colour: str, *, width: float = 1, dash: str = "") -> str:
+    """Return a line as an element of SVG."""
     ends = f'x1="{start[0]:.1f}" y1="{start[1]:.1f}" x2="{end[0]:.1f}" y2="{end[1]:.1f}"'
     dashes = f' stroke-dasharray="{dash}"' if dash else ""
     return f'<line {ends} stroke="{colour}" stroke-width="{width:g}"{dashes}/>'
@@ -423,6 +430,7 @@ def dot(x: float, y: float, colour: str) -> str:
 
 
 def box(x: float, y: float, width: float, height: float, colour: str, opacity: float = 1) -> str:
+    """Return a filled rectangle as an element of SVG."""
     place = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
     return f'<rect {place} fill="{colour}" fill-opacity="{opacity:g}"/>'
 

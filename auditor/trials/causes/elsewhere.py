@@ -113,6 +113,8 @@ _hosts: dict[tuple[bytes, Elsewhere], Host] = {}
 
 
 def _pack(bench: Bench) -> _Packed:
+    """Return the bench as bytes that another process can load, from a small cache; NotElsewhere if it cannot be
+    sent."""
     bare = replace(bench, publish=None, doubts=None, unit=None, oracle=None)
     if bare.identity not in _packed:
         try:

@@ -87,11 +87,13 @@ class Hidden(msgspec.Struct, frozen=True):
 
     @property
     def message(self) -> str:
+        """Say what the answer depends on besides (sample, r)."""
         what = f" ({'; '.join(self.notes)})" if self.notes else ""
         return "; ".join(one.message for one in self.moved) or f"something that could not be found{what}"
 
     @property
     def payload(self) -> dict[str, Any]:
+        """What a trial carries of it to the report: words, cures, a line of code, and the runs that it took."""
         where = next((one.where for one in self.moved if one.where), None)
         cures = "; ".join(dict.fromkeys(one.cure for one in self.moved))
         return {"message": self.message, "cure": cures, "where": where, "runs": self.runs}
@@ -134,12 +136,14 @@ class _Diagnosis:
         self._snapshot = take_snapshot(places_of(bench.subject.fn, bench.subject.params, self._world.own))
 
     def result(self) -> Hidden:
+        """Return what was found, and leave state and files as they were before."""
         try:
             return replace(self._find(), runs=self._runs)
         finally:
             self._put_back()
 
     def _find(self) -> Hidden:
+        """Find what changes the answer if it alone is let go; where nothing does alone, name all that moved."""
         first = self._run_held()
         moved = self._snapshot.moved()
         is_all = all(apart(first, self._run_held()) is None for _ in range(2))
@@ -202,6 +206,8 @@ class _Diagnosis:
         return self._run(self._index, which, *real)
 
     def _run(self, index: int, which: int, *real: str) -> Any:
+        """Run once with a clock and entropy that are the same in all runs, except for those that are `real`; return the
+        output."""
         with self._world.for_one_run(self._key, *real):
             output = self._bench.run(index, which)
         self._runs += 1
@@ -226,6 +232,7 @@ class _Watch:
         return self._left <= 0 or bool(self.where)
 
     def hear(self, frame: FrameType, event: str) -> None:
+        """Look whether the place has changed, before a line of the subject's code is executed."""
         self.look()
         self._left -= 1
         self._line = f"{frame.f_code.co_filename}:{frame.f_lineno}"
@@ -244,6 +251,7 @@ class _FirstState(NamedTuple):
     world: World
 
     def put_back(self) -> None:
+        """Put back the state and the files that were there before the first run."""
         self.snapshot.put_back()
         self.world.put_back_files()
 

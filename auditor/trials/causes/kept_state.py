@@ -111,6 +111,7 @@ class _StateFinder:
         self.found: list[StatePlace] = []
 
     def add(self, kind: str, name: str, read: Callable[[], Any], write: Callable[[Any], object] | None = None) -> None:
+        """Add a place where something may be kept, up to a number of places."""
         if len(self.found) < _MOST:
             self.found.append(StatePlace(kind, name, read, write))
 
@@ -147,6 +148,7 @@ class _StateFinder:
                 self.follow_code(value)
 
     def add_module(self, names: dict[str, Any], title: str) -> None:
+        """Add all names of one of the subject's own modules, once."""
         if id(names) not in self._followed:
             self._followed.add(id(names))
             path = file_modules().get(title)  # where it has a name of our making
@@ -171,6 +173,8 @@ class _StateFinder:
         return True
 
     def follow_function(self, fn: FunctionType) -> None:
+        """Add what a function of the subject's own keeps: attributes, defaults, closures, and the names of its
+        module."""
         if not self._own(fn.__code__):  # a library's decorator, perhaps around the subject's own function
             self.follow_code(getattr(fn, "__wrapped__", None))
             return
@@ -188,6 +192,7 @@ class _StateFinder:
                 self.add_or_follow("closure", f"{name} of {title}", read(), read, write)
 
     def follow_class(self, kind: type) -> None:
+        """Add the attributes of a class of the subject's own."""
         file = getattr(sys.modules.get(kind.__module__), "__file__", None)
         if not file or self._own.is_own_file(file):
             names = vars(kind)
@@ -254,6 +259,7 @@ class SavedState(msgspec.Struct):
         return state_token(self.place.read()) != self.token
 
     def put_back(self) -> None:
+        """Put back what was in the place, into the same object where that can be done."""
         if not self.can_return or not self.has_moved:
             return
         if isinstance(self.original, _CACHE):
@@ -338,6 +344,7 @@ def state_of(generator: Any) -> Any:
 
 
 def _set_state(generator: Any, state: Any) -> None:
+    """Set a random generator of numpy or Python to a state that it had before."""
     if isinstance(generator, Generator):
         generator.bit_generator.state = state
     else:

@@ -38,6 +38,7 @@ class Trace(msgspec.Struct):
     unkeyed: list[str] = []  # why the law would be another with a keyed r
 
     def add(self, stream: str, frame: FrameType | None, count: int) -> None:
+        """Note a draw from r, or from a child of it, at the line of the subject's code that `frame` executes."""
         code = frame.f_code if frame else None
         site = (code.co_qualname, code.co_filename, frame.f_lineno or 0) if code and frame else ("", "", 0)
         groups = self.streams.setdefault(stream, [])
@@ -117,6 +118,7 @@ def draws_apart(traces: Sequence[Trace]) -> DrawApart | None:
 
 
 def _apart(stream: str, mine: Sequence[Draws], others: Sequence[Draws]) -> DrawApart | None:
+    """Return the first draw from one stream in which two runs differ; None if there is none."""
     both = enumerate(zip_longest(mine, others))
     at, (here, there) = next(((at, pair) for at, pair in both if pair[0] != pair[1]), (0, (None, None)))
     sites = [one.site for one in (here, there) if one]

@@ -58,6 +58,7 @@ class TracedLine(msgspec.Struct):
 
 
 def _token(value: object) -> str | None:
+    """Return a fingerprint of a local variable; None where it is too large or has none."""
     if isinstance(value, np.ndarray) and value.nbytes > _LARGEST:
         return None
     try:
@@ -146,6 +147,7 @@ class Recorder:
         self._begun += 1
 
     def _leave(self, frame: FrameType) -> None:
+        """Close the step of a line that has been executed: note what its variables are afterwards."""
         step = self._open.pop(id(frame), None)
         if step is None:
             return
@@ -171,6 +173,7 @@ def _values(frame: FrameType, names: frozenset[str]) -> dict[str, str | None]:
 
 
 def _data(value: object, depth: int) -> Iterator[object]:
+    """Yield the data inside a value: that of closures and defaults of a function, and of local classes."""
     if isinstance(value, ModuleType) or depth > _DEEPEST:
         return
     if isinstance(value, type):

@@ -88,6 +88,7 @@ class World:
     imports: int = 0  # how many are under way: what a module does when it is loaded is no part of the run
 
     def note(self, kind: str, name: str, frame: FrameType | None) -> None:
+        """Note that the run asked the outside for something, and at which line of the subject's code."""
         found = next(self.own.frames(frame), None)
         where = f"{found.f_code.co_filename}:{found.f_lineno}" if found else ""
         self.uses.setdefault(Use(kind, name, where))
@@ -125,6 +126,7 @@ class World:
         return look
 
     def _note_if_absent(self, path: str) -> None:
+        """Note a path that a run asks for and that is not there, the first time."""
         if path not in self._known:
             self._known.add(path)
             if not _is_there(path):
@@ -208,6 +210,7 @@ class World:
     # Clocks.
 
     def _now(self, name: str) -> float:
+        """Return the time of a clock that ticks at each look, and note the look; for other threads the real time."""
         if self.is_anothers:
             return _time()
         self.note(CLOCK, name, sys._getframe(2))
@@ -215,6 +218,7 @@ class World:
         return _START + _TICK * self._looks
 
     def _clocks(self) -> Iterator[tuple[Any, str, object]]:
+        """Yield the functions that tell the time, each with its replacement for a run: (module, name, function)."""
         for name in _CLOCKS:
             yield time, name, self._clock(name)
             yield time, f"{name}_ns", self._clock(f"{name}_ns", lambda now: int(1e9 * now))
@@ -224,16 +228,19 @@ class World:
             yield datetime, kind.__name__, _ticking(kind, self._now)
 
     def _clock(self, name: str, unit: Callable[[float], Any] = float) -> Callable[[], Any]:
+        """Return a replacement of a function of `time` that ticks at each look."""
         plain = getattr(time, name)
         return lambda: plain() if self.is_anothers else unit(self._now(f"time.{name}"))
 
     def _of_now(self, name: str) -> Callable[..., Any]:
+        """Return a replacement of a function of `time` that takes a time, or the present one."""
         plain = getattr(time, name)
         return lambda when=None: plain(self._now(f"time.{name}") if when is None else when)
 
     # Entropy.
 
     def _bytes(self, size: int, name: str) -> bytes:
+        """Return bytes that the key decides in place of the system's entropy, and note that they were asked for."""
         if self.is_anothers:
             return _urandom(size)
         self.note(ENTROPY, name, sys._getframe(2))
@@ -243,6 +250,8 @@ class World:
         return _Random(start).randbytes(size)
 
     def _entropy(self) -> Iterator[tuple[Any, str, object]]:
+        """Yield the functions that give the system's entropy, each with its replacement: (module, name, function)."""
+
         def bits(count: int) -> int:
             name = "a numpy generator without a seed"
             return int.from_bytes(self._bytes(-(-count // 8), name), "big") >> (-count % 8)
@@ -270,6 +279,8 @@ class World:
         return Random
 
     def _seeding(self, plain: Callable[..., None], name: str, kind: Callable[[bytes], Any]) -> Callable[..., None]:
+        """Return a replacement of a generator's seeding that takes bytes of ours where no seed is given."""
+
         def seed(*given: Any, **named: Any) -> None:
             if any(value is not None for value in (*given[:1], *named.values())):
                 plain(*given, **named)
@@ -285,6 +296,8 @@ class World:
                 yield threading, name, self._noting_threads(plain)
 
     def _noting_threads(self, plain: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a replacement of a function that starts a thread, which notes that one was started."""
+
         def start(*given: Any, **named: Any) -> Any:
             self.note(OTHER, "threads", sys._getframe(1))
             return plain(*given, **named)
@@ -356,6 +369,7 @@ def _instead(make: Callable[[str, Callable[..., Any]], Callable[..., Any]]) -> I
 
 
 def _assign(values: list[tuple[dict[str, Any], str, Any]]) -> None:
+    """Set names in namespaces to values; each item is (namespace, name, value)."""
     for names, name, value in values:
         names[name] = value
 
@@ -373,6 +387,7 @@ def _install() -> None:
 
 @contextlib.contextmanager
 def _listening(world: World) -> Iterator[None]:
+    """While this lasts, what the run opens, connects to or starts is noted in this world."""
     _install()
     _worlds.append(world)
     try:
@@ -382,6 +397,7 @@ def _listening(world: World) -> Iterator[None]:
 
 
 def _hear(event: str, given: tuple[Any, ...]) -> None:
+    """Take an audit event of Python: note what of the outside the subject's code is about to touch."""
     if event in _HEARD and _worlds and not _worlds[-1].imports and not _worlds[-1].is_anothers:
         world = _worlds.pop()  # what the world opens itself is not the subject's
         try:
@@ -469,6 +485,7 @@ def _is_file_name(path: str) -> bool:
 
 
 def _content(path: Path) -> bytes | None:
+    """Return what is in a file, None if there is none; OSError if it is too large to be kept."""
     if not path.exists():
         return None
     if not path.is_file() or path.stat().st_size > _LARGEST:
