@@ -59,6 +59,7 @@ class PointCount:
         self._apart = None
 
     def _coded(self, cell: Cell, packed: Any) -> Any:
+        """Return the predictions of a fit as numbers: labels as codes that all fits share."""
         found = unpack(packed)
         if packed[0] == "numbers":
             return found
@@ -144,6 +145,7 @@ class PointCount:
                 yield self._row(int(place), far, ~even, table)
 
     def _row(self, place: int, far: Reals, pairs: Any, table: ProbeTable | None) -> RowFlips:
+        """Return how often the prediction for one probe row changes, and what it was."""
         seen = np.array([one[place] for both, is_used in zip(self.kept, pairs, strict=True) if is_used for one in both])
         names, values, quantiles = [*self.labels], list[SeenText](), list[float]()
         if names:
@@ -226,6 +228,7 @@ class PointCount:
 
 
 def _distances(cell: Cell, one: Any, other: Any) -> Reals:
+    """Return how far apart two fits' predictions are at each row, as the cell compares them."""
     near = None if cell.view.is_partition else cell.within
     return distances(one, other, near, cell.scale, shares=cell.view.is_of_shares)
 
@@ -305,6 +308,7 @@ def _cell(value: object) -> object:
 
 
 def _parquet_writer(file: str) -> Any:
+    """Return a function that writes columns to a parquet file; UsageError without pyarrow."""
     try:
         import pyarrow
         import pyarrow.parquet

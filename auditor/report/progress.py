@@ -42,6 +42,7 @@ class Pace:
         return seconds >= self._next
 
     def look(self, inquiry: Inquiry, seconds: float) -> Outlook:
+        """Ask the inquiry how far it is; the next look is due after a while that its cost decides."""
         started = perf_counter()
         outlook = inquiry.outlook()
         self._next = seconds + max(self.every, _SHARE * (perf_counter() - started))
@@ -130,6 +131,7 @@ class Watching:
         return f", and about {duration(seconds)} to load it in a second process" if seconds >= _NOTICED else ""
 
     def advanced(self, inquiry: Inquiry, seconds: float) -> None:
+        """Show how far the audit is, if it is time for that."""
         if not self._pace.is_due(seconds):
             return
         outlook = self._pace.look(inquiry, seconds)
@@ -137,6 +139,7 @@ class Watching:
         self._show(outlook, self._pace.words(outlook, seconds, inquiry.plan.unit, end_of))
 
     def _show(self, outlook: Outlook, words: Sequence[str]) -> None:
+        """Show the longest of these texts that fits: in the live line, or as a plain line."""
         if self._console.is_terminal:
             shown = fitting(words, self._console.width)
             self._bar.start()  # where no run was timed beforehand
@@ -175,6 +178,7 @@ class WatchingSeveral(Watching):
     def timed(self, seconds_a_run: float) -> None: ...
 
     def _show(self, outlook: Outlook, words: Sequence[str]) -> None:
+        """Show the name of the audit that runs and how it is going, as much as fits."""
         names = [self._name, short_name(self._name), self._name.partition(":")[0]]
         both = [f"{name}: {text}" for name in names for text in words]
         if self._console.is_terminal:

@@ -102,6 +102,7 @@ def remedies(record: Record) -> Iterator[Part]:
 
 
 def _remedy(record: Record, words: Wording, one: Remedy) -> str:
+    """Say what would hold in place of a decision that did not, and what it costs: more rows, or the sister."""
     if one.kind == "rows":
         drawn = record.drawn
         a_unit = drawn.rows / drawn.of if drawn and drawn.of else 1.0  # rows of a group

@@ -106,6 +106,7 @@ def _drawn(part: Part, width: int, *, ascii_only: bool) -> Iterator[RenderableTy
 
 
 def _chart(part: Chart, width: int, *, ascii_only: bool) -> Iterator[Text]:
+    """Yield the lines of a chart that is drawn with characters, and its legend."""
     from auditor.report.pictures.plot import plot
 
     lines, legend = plot(part, width, ascii_only=ascii_only)

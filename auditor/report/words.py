@@ -221,11 +221,13 @@ def _called(record: Record) -> str:
 
 
 def _title(record: Record) -> str:
+    """Return the first line of a report: the verdict, two blanks, and of what."""
     title = question_of(record).title(record) or f"{record.verdict.upper()}  {_called(record)}"
     return title if record.decided_by != "interrupt" else f"INTERRUPTED  {title.partition('  ')[2]}"
 
 
 def _bar(record: Record) -> Iterator[Bar]:
+    """Yield the bar that shows the estimate and what is left open, where there is a target."""
     if record.target is None or not record.measures or not count_trials(record):
         return
     estimates = [record.measures[0].estimate, *(cell.estimate for cell in record.cells)]
@@ -272,6 +274,7 @@ def _examples(record: Record) -> Iterator[Part]:
 
 
 def _findings(record: Record) -> Iterator[Part]:
+    """Yield what was noticed besides the verdict, each with the command that shows it again."""
     for finding in record.findings:
         yield Listing(f"{finding.severity} {finding.kind}:", (finding.message,), style=finding.severity)
         if finding.replay:
@@ -719,6 +722,7 @@ def _own_value(value: object) -> str:
 
 
 def _group_table(record: Record, found: ProbeRows) -> Table:
+    """Return the table of groups of probe rows: how often predictions change in each."""
     rows = [
         (
             shortened(one.name, _NAME),
@@ -760,6 +764,7 @@ def wobble_table(record: Record) -> Table | None:
 
 
 def _differs(one: Element, wobbles: Wobbles) -> str:
+    """Say in how many pairs an element differs, and what it was or how far apart."""
     words = "differs in every pair" if one.pairs == wobbles.pairs else f"differs in {_of(one, wobbles)}"
     return f"{words}{_values(one) or _by(one)}"
 
@@ -785,6 +790,7 @@ def _values(one: Element) -> str:
 
 
 def _noun(record: Record, wobbles: Wobbles) -> str:
+    """Return what an element of the output is called: a feature, a row, or an element."""
     if wobbles.kind == "choice":
         return "feature" if _CHOOSES.search(record.view) else "element"
     if not record.view.startswith("predict") or record.view.endswith("predict_proba"):

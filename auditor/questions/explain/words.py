@@ -122,6 +122,8 @@ def headline(inquiry: ExplainInquiry, causes: Sequence[ExperimentCounts]) -> str
 
 
 def _main_cause(inquiry: ExplainInquiry, one: ExperimentCounts) -> str:
+    """Return the sentence that a report begins with: how often runs disagree, why, and what they do without the
+    cause."""
     because = f"because {_because(inquiry, one)} ({one.kind})"
     if one.experiment.must_not_matter:
         return f"{_sentence(next(_evidence(one)))}, {because}."
@@ -178,6 +180,7 @@ def cure(inquiry: ExplainInquiry, one: ExperimentCounts) -> str:
 
 
 def _because(inquiry: ExplainInquiry, one: ExperimentCounts) -> str:
+    """Say in a user's words why runs differ if this is the cause."""
     if one.kind == "continuous" and any(payload["numbers"] > 1 for payload in inquiry.looked):
         return "the answer has raw numbers with all their digits"
     if one.kind == "r-unused" and not one.is_without_r():
@@ -293,6 +296,7 @@ def explain_parts(record: Record) -> Iterator[Part | Details]:
 
 
 def _table(record: Record, answer: ExplainAnswer) -> Table:
+    """Return the table of experiments: how many pairs differ as it is, and with each possible cause taken away."""
     shown = causes_shown(answer)
     rows = []
     for what, mismatches, pairs, low, high in lines(record, answer):
@@ -337,6 +341,7 @@ def lines(record: Record, answer: ExplainAnswer) -> list[tuple[str, int, int, fl
 
 
 def _notes(answer: ExplainAnswer) -> Iterator[str]:
+    """Yield what else was noticed: why experiments said nothing, how many rows matter, which variable differs first."""
     yield from (f"{one.kind}: {one.note}." for one in answer.experiments if one.note and one.state == "not shown")
     if found := answer.fresh_rows:
         changes = f"Replacing {found.median:,} of {found.of:,} rows by fresh ones changes the answer (median of pairs)"

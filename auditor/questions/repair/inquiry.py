@@ -442,6 +442,7 @@ class RepairInquiry(Inquiry):
         return next((HINTS[kind] for one in self.looks if (kind := one.get("is"))), None)
 
     def settings(self) -> dict[str, Any]:
+        """Return what distinguishes this repair from others with the same plan and cells, for the ledger."""
         return {
             "question": "repair",
             "measure": self.measure,
@@ -452,6 +453,7 @@ class RepairInquiry(Inquiry):
 
     @property
     def asks(self) -> str:
+        """What is asked, in a sentence, and how many pairs it takes at most."""
         what = f"{self.measure} at most {exact(self.target)}"
         return f"which repair makes {what}, and at what price? At most {self.plan.budget:,} pairs in all"
 
@@ -460,6 +462,7 @@ class RepairInquiry(Inquiry):
         return f", and up to {2 * INTEGRATED:,} uses of a wrapper for each pair"
 
     def outlook(self) -> Outlook:
+        """Say how far the repair is: which step it is in, and how that is going."""
         done = sum(audit.tally.pairs for audit in self.audits.values())
         done += sum(one.tally.pairs for one in self.counted.values())
         at = len(self.cells) - 1

@@ -78,6 +78,7 @@ def price_command(cell: Cell, request: Request, target: float) -> str | None:
 
 
 def _source_words(cell: Cell, request: Request, *, size: bool = True) -> list[str] | None:
+    """Return the words of a command line that name source, size and resampling; None where no command line can."""
     spec: Any = request.source if request.source is None else getattr(request.source, "spec", request.source)
     if not (spec is None or isinstance(spec, str)) or not all(map(has_text, cell.subject.params.values())):
         return None

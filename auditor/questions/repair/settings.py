@@ -119,6 +119,7 @@ def missing_arguments(setting: Setting) -> list[str]:
 
 
 def _parameters(wrapper: str) -> dict[str, inspect.Parameter]:
+    """Return the parameters of a wrapper, other than the learner, by name."""
     _, *rest = inspect.signature(_WRAPPERS[wrapper]).parameters.values()
     return {one.name: one for one in rest}
 
@@ -148,6 +149,8 @@ class Rounding:
     pairs: ClassVar[int] = 128
 
     def look(self, first: Any, second: Any, see: See) -> dict[str, Any] | None:
+        """Return how far apart the numbers of two outputs are, by which widths are chosen; None if they cannot be
+        rounded."""
         widths = _widths_of(first)
         if widths is None:
             return _predicted_apart(see(first), see(second)) if predicts_numbers(first) else None
@@ -176,6 +179,7 @@ class Rounding:
         }
 
     def settings(self, seen: Seen, level: float, size: int, measure: str) -> list[Setting]:
+        """Return widths to try: around the one at which the seen distances lead to this level of rho."""
         if "points" in seen[0]:
             # Churn is the mean of min(1, |c - c'| / w), about the mean of |c - c'| over w; rho is at most their sum.
             apart = [one["points" if measure == "churn" else "all"] for one in seen]
@@ -270,6 +274,7 @@ def _widths_of(output: Any) -> Widths | None:
 
 
 def _has_floats(value: Any) -> bool:
+    """True for a float, or an array of floats that is not empty."""
     value = base_value(value)
     return isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.size > 0)
 
@@ -285,6 +290,7 @@ def _predicted_apart(first: Any, second: Any) -> dict[str, Any] | None:
 
 
 def _of_widths(wrapper: str, centre: Any, words: str) -> list[Setting]:
+    """Return settings with widths around this one, each with what it costs in words."""
     widths = (two_digits(float(centre) * 2 ** (step / 2)) for step in _STEPS)
     return [Setting(wrapper, {"width": width}, words.format(at_most(width / 2)), width / 2) for width in widths]
 
@@ -297,6 +303,8 @@ class Choosing:
     pairs: ClassVar[int] = 128
 
     def look(self, first: Any, second: Any, see: See) -> dict[str, Any] | None:
+        """Return how far apart the scores of two outputs are, and how many candidates there are; None without
+        scores."""
         decides = last_step(first)
         is_scores = has_scores(first) and has_scores(second)
         if not (hasattr(decides, "cv_results_") or hasattr(decides, "get_support") or is_scores):
@@ -320,6 +328,7 @@ class Choosing:
         return found
 
     def settings(self, seen: Seen, level: float, size: int, measure: str) -> list[Setting]:
+        """Return strengths of the noise to try: from the one that the theorem asks for to larger ones."""
         top, count = int(np.median([one["top"] for one in seen])), max(one["count"] for one in seen)
         spread = float(np.mean([one["spread"] for one in seen]))
         if spread == 0 or count <= top:
@@ -357,6 +366,7 @@ class Aligning:
     pairs: ClassVar[int] = 128
 
     def look(self, first: Any, second: Any, see: See) -> dict[str, Any] | None:
+        """Return how far apart the matched centres of two clusterings are; None if there are none."""
         mine, theirs = (getattr(one, "cluster_centers_", None) for one in (first, second))
         if mine is None or theirs is None or np.shape(mine) != np.shape(theirs):
             return None
@@ -366,6 +376,7 @@ class Aligning:
         return {"gap": float(apart[linear_sum_assignment(apart.sum(axis=-1))].sum()), "across": float(np.ptp(mine))}
 
     def settings(self, seen: Seen, level: float, size: int, measure: str) -> list[Setting]:
+        """Return widths to try for the grid on which centres are rounded."""
         gaps = np.array([one["gap"] for one in seen])
         if not gaps.any():
             return []
@@ -400,6 +411,7 @@ class Agreeing:
     pairs: ClassVar[int] = 64
 
     def look(self, first: Any, second: Any, see: See) -> dict[str, Any] | None:
+        """Return an empty account if outputs may agree as they are; None for models and raw numbers, which never do."""
         # No two models or raw numbers are ever the same.
         return None if is_estimator(first) or Rounding().look(first, second, see) else {}
 

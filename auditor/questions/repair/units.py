@@ -155,6 +155,7 @@ class FrontierUnit(msgspec.Struct, frozen=True):
             return in_words(error)
 
     def _run(self, bench: Bench, place: int, output: Any, index: int, which: int) -> SettingRun:
+        """Run one setting of a wrapper on the output, or the sample, of one run; return what it gives."""
         wrapper, setting = self.wrapped[place], self.settings[place]
         if wrapper.is_of_outputs:
             core = wrapper.core_of(output)
@@ -251,6 +252,7 @@ class FrontierUnit(msgspec.Struct, frozen=True):
 
 
 def _churn(bench: Bench, first: Any, second: Any) -> float:
+    """Return the share of predictions in which two outputs differ; UsageError if they have no rows."""
     if not has_rows(first, bench.view.rows):
         raise UsageError(f"--measure churn counts probe points, and the view {bench.view.name} has no row for each")
     return share_apart(bench, first, second)

@@ -95,6 +95,7 @@ class ReuseInquiry(OneCell):
 
     @property
     def asks(self) -> str:
+        """What is asked, in a sentence, and how many trials it takes."""
         bound = f"(m - 1) rho = {exact(self.bound)}"
         return f"does reuse move transcripts by at most {bound}? {self.plan.budget:,} trials of two interviews"
 
@@ -103,6 +104,7 @@ class ReuseInquiry(OneCell):
         return self.tally.pairs >= self.plan.budget
 
     def steps(self, cell: int = ONLY) -> Steps:
+        """Run all trials; UsageError if the analyst asks too few queries for reuse to begin."""
         yield from OneCell.steps(self, cell)
         asked = max((len(transcript.answers) for pair in self.found for transcript in pair), default=0)
         if self.is_whole and asked < 2:
@@ -110,6 +112,7 @@ class ReuseInquiry(OneCell):
             raise UsageError(f"{words}: give another analyst")
 
     def add(self, trial: Trial) -> bool:
+        """Keep both transcripts of a trial: with fresh samples for each query, and with one sample for all."""
         fresh, reused = msgspec.convert(trial.payload, tuple[Transcript, Transcript])
         self.found.append((fresh, reused))
         differs = fresh.name != reused.name
@@ -122,6 +125,7 @@ class ReuseInquiry(OneCell):
         return {"analyst": self.unit.name, "queries": self.unit.queries, "trials": self.plan.budget}
 
     def outlook(self) -> Outlook:
+        """Say how far the audit is, and how many trials gave two transcripts."""
         done, of = self.tally.pairs, self.plan.budget
         return Outlook(done, of, f"{self.tally.mismatches:,} of {done:,} trials give two transcripts", float(of - done))
 
@@ -134,12 +138,14 @@ class ReuseInquiry(OneCell):
         return self._judged
 
     def outcome(self) -> str:
+        """The verdict without its words, once all trials are run."""
         if not self.is_whole:
             return "inconclusive"
         found = self.distance()
         return "pass" if found.high <= self.bound else "fail" if found.low > self.bound else "inconclusive"
 
     def verdict(self) -> Verdict:
+        """Return the verdict: is the distance of transcripts within (m - 1) rho?"""
         found, plan = self.distance(), self.plan
         if not self.is_whole:
             words = f"{found.trials} of {plan.budget} trials were run, and a fixed number is judged once"
@@ -156,6 +162,7 @@ class ReuseInquiry(OneCell):
         return Verdict(outcome, reason, decider, plan.alpha)
 
     def answer(self) -> Answer:
+        """Return what the record says: the distance, its limits, and the event that shows it best."""
         known = asdict(self.distance())
         low, high = known.pop("low"), known.pop("high")
         fields = ReuseAnswer(
@@ -170,6 +177,7 @@ class ReuseInquiry(OneCell):
         return Answer(fields, measures=[measure], rows=[self.row()])
 
     def row(self) -> CellRow:
+        """Return the cell's row in the record."""
         distance = self.distance()
         return cell_row(
             self.cell,
@@ -198,6 +206,7 @@ class Reuse(Question):
     instead: ClassVar[Mapping[str, str]] = {"pairs": "fixed"}
 
     def begin(self, request: Request) -> ReuseInquiry:
+        """Begin the interviews; UsageError where the mechanism or the analyst cannot be asked."""
         options: ReuseOptions = request.options
         if options.on_error == "bottom":
             raise UsageError("--on-error bottom: an interview without one of its answers is none; leave it out")
@@ -218,6 +227,7 @@ class Reuse(Question):
         return ReuseInquiry(cell, plan, unit=unit, of_each=rho)
 
     def parts(self, record: Record) -> Iterator[Part]:
+        """Yield the report: the distance, the event that shows it, and what was counted."""
         answer = answer_of(record)
         tested = (
             f": with a reused sample only {answer.reused_only:,} times, with fresh ones only "
@@ -237,6 +247,7 @@ class Reuse(Question):
         )
 
     def again(self, bench: Bench, index: int) -> Iterator[Part]:
+        """Show both transcripts of a trial again."""
         assert isinstance(bench.unit, InterviewTrial)
         fresh, reused = bench.unit.both(bench, index)
         yield Words(f"{'SAME' if fresh.name == reused.name else 'DIFFERENT'}  trial {index}", "title")
@@ -268,6 +279,7 @@ def _again(unit: InterviewTrial, options: ReuseOptions) -> dict[str, Any]:
 
 
 def _check(cell: Cell, plan: Plan, bound: float, queries: int) -> None:
+    """Raise UsageError or BadValue where the cell or the number of trials cannot answer the question."""
     check_count("fixed", plan.budget, least=LEAST_TRIALS, example=TRIALS)
     if cell.sample_kind != "rows":
         raise UsageError("reuse needs rows, since one sample is asked many times: use --sample rows")

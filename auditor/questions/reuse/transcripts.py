@@ -64,6 +64,8 @@ class Event(msgspec.Struct, frozen=True):
     among: frozenset[object] = frozenset()
 
     def holds(self, transcript: Transcript) -> bool:
+        """True if the event has happened in a transcript: one of some answers, or a number on one side of a
+        threshold."""
         if self.position is not None and self.position >= len(transcript.answers):
             return False
         if self.threshold is not None and self.position is not None:
@@ -102,6 +104,7 @@ class InterviewTrial(msgspec.Struct, frozen=True):
         return Trial(index, None, None, perf_counter() - started, payload=msgspec.to_builtins(both))
 
     def both(self, bench: Bench, index: int) -> Pair:
+        """Return two transcripts of a trial: with a fresh sample for each query, and with one sample for all."""
         fresh, reused = (self.transcript(bench, index, reuse=reuse) for reuse in (False, True))
         return fresh, reused
 
@@ -124,6 +127,7 @@ class InterviewTrial(msgspec.Struct, frozen=True):
         return Transcript.of(answers)
 
     def _answer(self, bench: Bench, sample: Any, key: Key, index: int, number: int, query: Any) -> Any:
+        """Return the mechanism's answer to one query on a sample."""
         subject, own = bench.subject, bench.own(index, number)
         if bench.publish:
             bench.publish(index, number, RUNS)
@@ -175,6 +179,7 @@ def _candidates(pairs: Sequence[Pair]) -> Iterator[Event]:
 
 
 def _more_often(fresh: Sequence[object], reused: Sequence[object]) -> frozenset[object]:
+    """Return what occurs more often with a reused sample than with fresh ones."""
     before = Counter(fresh)
     return frozenset(name for name, count in Counter(reused).items() if count > before[name])
 
@@ -194,6 +199,7 @@ def _thresholds(position: int, fresh: Sequence[float], reused: Sequence[float]) 
 
 
 def _number(answer: object) -> int | float | None:
+    """Return an answer as a number; None if it is none."""
     if not isinstance(answer, (int, float)) or isinstance(answer, bool) or answer != answer:
         return None
     return int(answer) if isinstance(answer, int) else float(answer)
