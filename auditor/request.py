@@ -143,8 +143,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         str | None,
         option(
             "How samples are drawn from a data set: bootstrap, split or subsample for independent rows; blocks or "
-            "blocks(20) for a time series; groups(column) for rows that belong together; strata or strata(column) to "
-            "keep the shares of classes (default: what the subject declares, else bootstrap).",
+            "blocks(20) for a time series; groups(column) or split(column) for rows that belong together; strata or "
+            "strata(column) to keep the shares of classes (default: what the subject declares, else bootstrap).",
             "HOW",
             basic=False,
         ),

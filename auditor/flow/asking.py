@@ -53,8 +53,8 @@ def audit(subject: Learner, source: object = None, **keywords: Unpack[AuditKeywo
     - `probe`: Points at which predictions are compared, a number or a file (default: the distinct rows of a data set,
       1000 at most; 1000 rows from any other source).
     - `resample`: How samples are drawn from a data set: bootstrap, split or subsample for independent rows; blocks or
-      blocks(20) for a time series; groups(column) for rows that belong together; strata or strata(column) to keep the
-      shares of classes (default: what the subject declares, else bootstrap).
+      blocks(20) for a time series; groups(column) or split(column) for rows that belong together; strata or
+      strata(column) to keep the shares of classes (default: what the subject declares, else bootstrap).
     - `as_`: Read a csv or parquet file as pandas, polars, columns (a dict of arrays) or numpy (default: numpy, unless
       columns are named).
     - `accept_overlap`: With resample="subsample": accept a verdict on samples that share rows.

@@ -201,6 +201,7 @@ class Remedy(msgspec.Struct, frozen=True, kw_only=True):
     answers: list[SeenText] = []  # the most frequent of the sister
     runs: int = 0  # of the sister, of which these are
     command: str | None = None  # that asks it again
+    why: str | None = None  # it could not be asked
 
 
 class RowFlips(msgspec.Struct, frozen=True, kw_only=True):

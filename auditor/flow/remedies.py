@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from auditor.errors import AuditorError
+from auditor.errors import AuditorError, SubjectError
 from auditor.flow.question import make_request
 from auditor.flow.record import Record, Remedy
 from auditor.flow.run import Silent, Watcher, answer
@@ -40,11 +40,15 @@ def with_remedies(request: Request, record: Record, watch: Watcher | None = None
     found = []
     most = min(TIMES * record.size, MOST)
     with contextlib.suppress(KeyboardInterrupt):
-        with contextlib.suppress(AuditorError):
+        try:
             found.append(_sister(request, record, words.sister))
+        except AuditorError as error:
+            found.append(Remedy(kind="sister", subject=words.sister, verdict="error", why=str(error)))
         if words.counts_rows and options.size is None and most > 2 * record.size:
-            with contextlib.suppress(AuditorError):
+            try:
                 found.append(_rows(request, record, most))
+            except AuditorError as error:
+                found.append(Remedy(kind="rows", subject=record.subject, verdict="error", why=str(error)))
     return replace(record, remedies=found)
 
 
@@ -53,6 +57,8 @@ def _answer(request: Request) -> Record:
     found = answer(request)
     if found.decided_by == "interrupt":
         raise KeyboardInterrupt
+    if found.verdict == "error":
+        raise SubjectError(found.reason)
     return found
 
 
@@ -84,8 +90,13 @@ def _sister(request: Request, record: Record, name: str) -> Remedy:
 
 
 def _rows(request: Request, record: Record, most: int) -> Remedy:
-    """Look for the number of rows from which the subject holds, up to `most`."""
+    """Look for the number of rows from which the subject holds, up to `most`.
+
+    Parts of a file have no more rows than it has, so that where it was split more rows are redraws of it.
+    """
     params, pairs = request.options.params, math.ceil(PAIRS_TIMES_LIMIT / (record.target or 1.0))
+    if (request.options.resample or "").startswith(("split", "subsample")):
+        request = replace(request, options=replace(request.options, resample=None))
     found = _answer(_asked(request, "price", request.subject, record, params=params, pairs=pairs, most=most))
     limits = next(iter(found.answer.asked), None)
     return Remedy(

@@ -60,7 +60,7 @@ def scope(record: Record) -> str:
     words = record.wording
     if words is None or not record.resample:
         return ""
-    if record.resample == "split":
+    if record.resample.startswith("split"):
         return (
             f"The two samples of a pair have no {words.rows} in common. The rate stands for fresh samples of this size "
             "on average over files; that of one file may be higher or lower."
@@ -103,6 +103,9 @@ def remedies(record: Record) -> Iterator[Part]:
 
 def _remedy(record: Record, words: Wording, one: Remedy) -> str:
     """Say what would hold in place of a decision that did not, and what it costs: more rows, or the sister."""
+    if one.why is not None:
+        what = f"More {words.rows}" if one.kind == "rows" else one.subject
+        return f"{what} could not be tried: {one.why.rstrip('.')}."
     if one.kind == "rows":
         drawn = record.drawn
         a_unit = drawn.rows / drawn.of if drawn and drawn.of else 1.0  # rows of a group

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError, suggestion
+from auditor.errors import BadValue, UnknownTruth, UsageError, suggestion
 from auditor.files import read_bytes
 from auditor.host.boundary import in_host
 from auditor.sources.frames import (
@@ -95,11 +95,7 @@ class Dataset:
 
     def numbers(self, rng: Generator, size: int, part: int | None = None) -> Places:
         """Return the numbers of the rows that a sample has, or a part of the file in a random order."""
-        if part is None:
-            return self.way.choose(rng, size)
-        if (part + 1) * size > self.count:
-            raise SourceError(f"source {self.name} has {self.count} rows: no part {part} of {size} rows is left")
-        return rng.permutation(self.count)[part * size : (part + 1) * size]
+        return self.way.choose(rng, size) if part is None else self.way.choose_part(rng, size, part)
 
     def outside(self, rng: Generator, size: int, part: int | None = None) -> Any:
         """Return the rows that a sample does not have, given the generator that it was drawn with.

@@ -2,6 +2,7 @@
 
     bootstrap        each sample draws rows with replacement: two independent samples of the file's distribution
     split            the file is shuffled anew for each pair, and the two samples are disjoint parts of it
+    split(column)    the same with whole groups of rows, which are shuffled and dealt to the two samples
     subsample        each sample draws at most half of the rows without replacement: the two samples share some rows
     blocks(L)        each sample is made of stretches of the file, of L rows on average, in their order: for time series
     groups(column)   each sample draws whole groups of rows with replacement: for patients, users or sites
@@ -36,7 +37,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 
-from auditor.errors import BadValue, UsageError, suggestion
+from auditor.errors import BadValue, SourceError, UsageError, suggestion
 from auditor.sources.frames import column_at, columns_of, rows_in, with_column_at
 from auditor.sources.law import unique
 from auditor.sources.series import block_length, is_integrated, is_sorted, numbers_by_name
@@ -45,7 +46,7 @@ from auditor.statistics.digits import at_most, percent
 Places = npt.NDArray[np.intp]
 
 RESAMPLING = ("bootstrap", "split", "subsample", "blocks", "groups", "strata")
-_FORMS = "bootstrap, split, subsample, blocks, blocks(L), groups(column), strata, strata(column)"
+_FORMS = "bootstrap, split, split(column), subsample, blocks, blocks(L), groups(column), strata, strata(column)"
 _LEAST = 20  # rows of a series
 
 
@@ -72,6 +73,10 @@ class Resampling:
     def choose(self, rng: Generator, size: int) -> Places:
         """Return the numbers of the rows of a sample."""
         return rng.integers(0, self.count, size=size)
+
+    def choose_part(self, rng: Generator, size: int, part: int) -> Places:
+        """Return the numbers of the rows of one of the samples that come from one draw."""
+        raise NotImplementedError(f"samples by {self.text} are drawn one by one")
 
     def left_out(self, size: int) -> float:
         """Return how many rows a sample does not have, on average."""
@@ -126,18 +131,30 @@ class Split(Subsample):
 
     drawn_together: ClassVar[bool] = True
 
+    def choose_part(self, rng: Generator, size: int, part: int) -> Places:
+        """Return the numbers of the rows in one part of the file in a random order."""
+        return dealt(rng, self.count, size, part, "rows")
+
     def words(self, size: int, confidence: float) -> str:
-        """Say how far the rate over all splits of one file may be from rho, if the file's rows are i.i.d."""
-        apart = self.count // (2 * size) if size else 0
-        off = math.sqrt(math.log(2 / (1 - confidence)) / (2 * apart)) if apart else math.inf
-        within = (
-            f"within {at_most(off, 2)} of it in {percent(confidence)} of them" if off < 1 else "but one may be far off"
-        )
-        return (
-            f"{self._file} The two samples of a pair share no row: over files of independent rows the rate is on "
-            f"average that of two fresh samples, neither too low nor too high, {within}; pairs are not independent of "
-            f"each other, since at most {apart:,} have no row in common"
-        )
+        return f"{self._file} {_of_parts('row', self.count // (2 * size) if size else 0, confidence)}"
+
+
+def dealt(rng: Generator, count: int, size: int, part: int, what: str) -> Places:
+    """Return part number `part`, of `size` each, of so many things in a random order."""
+    if (part + 1) * size > count:
+        raise SourceError(f"the data set has {count:,} {what}: no part {part} of {size:,} {what} is left")
+    return rng.permutation(count)[part * size : (part + 1) * size]
+
+
+def _of_parts(what: str, apart: int, confidence: float) -> str:
+    """Say how far the rate over all splits of one file may be from rho, if its rows or groups are i.i.d."""
+    off = math.sqrt(math.log(2 / (1 - confidence)) / (2 * apart)) if apart else math.inf
+    within = f"within {at_most(off, 2)} of it in {percent(confidence)} of them" if off < 1 else "but one may be far off"
+    return (
+        f"The two samples of a pair share no {what}: over files of independent {what}s the rate is on average that of "
+        f"two fresh samples, neither too low nor too high, {within}; pairs are not independent of each other, since at "
+        f"most {apart:,} have no {what} in common"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,6 +255,43 @@ class Groups(Resampling):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SplitGroups(Groups):
+    """Two disjoint sets of whole groups, which are in a random order."""
+
+    drawn_together: ClassVar[bool] = True
+
+    @property
+    def default_size(self) -> int:
+        return self.count // 2
+
+    def drawn(self, size: int) -> int:
+        return min(len(self.members) // 2, Groups.drawn(self, size))
+
+    def left_out(self, size: int) -> float:
+        return self.count * (1 - self.drawn(size) / len(self.members))
+
+    def choose_groups(self, rng: Generator, size: int) -> Places:
+        return rng.permutation(len(self.members))[: self.drawn(size)]
+
+    def choose_part(self, rng: Generator, size: int, part: int) -> Places:
+        """Return the numbers of the rows in one part of the groups."""
+        return self.rows_of(dealt(rng, len(self.members), self.drawn(size), part, "groups"))
+
+    def check_size(self, size: int) -> None:
+        Groups.check_size(self, size)
+        if size > self.count // 2:
+            words = f"is more than --resample {self.text} can take of {self.count} rows: {self.count // 2}"
+            raise BadValue("size", size, words)
+
+    def words(self, size: int, confidence: float) -> str:
+        taken, groups = self.drawn(size), len(self.members)
+        return (
+            f"rho is that of samples of {taken:,} whole groups by {self.column.name!r}, out of the {groups:,} of these "
+            f"{self.count:,} rows. {_of_parts('group', groups // (2 * taken), confidence)}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Strata(Resampling):
     """As many rows of every stratum as its share of the file."""
 
@@ -294,7 +348,7 @@ def parse(text: str) -> tuple[str, str]:
     inside = argument.strip()
     if len(inside) > 1 and inside[0] == inside[-1] in "'\"":
         inside = inside[1:-1]
-    if kind in ("bootstrap", "split", "subsample"):
+    if kind in ("bootstrap", "subsample"):
         raise BadValue("resample", text, f"takes no argument: write {kind}")
     if not inside:
         raise BadValue("resample", text, f"has nothing between its brackets: write {_EXAMPLES[kind]}")
@@ -303,7 +357,12 @@ def parse(text: str) -> tuple[str, str]:
     return kind, inside
 
 
-_EXAMPLES = {"blocks": "blocks or blocks(20)", "groups": "groups(patient)", "strata": "strata or strata(site)"}
+_EXAMPLES = {
+    "split": "split or split(patient)",
+    "blocks": "blocks or blocks(20)",
+    "groups": "groups(patient)",
+    "strata": "strata or strata(site)",
+}
 
 
 def _length(text: str, inside: str) -> float:
@@ -326,7 +385,7 @@ def make_resampling(text: str, rows: Any, names: tuple[str, ...], target: str) -
     count = rows_in(rows[0] if isinstance(rows, tuple) else rows)
     if kind == "blocks":
         return _blocks(text, argument, rows, names, count)
-    if kind in ("groups", "strata"):
+    if kind in ("groups", "strata") or (kind == "split" and argument):
         column = find_column(text, argument, rows, names, target)
         try:
             ids, place = unique(column.values)
@@ -337,7 +396,7 @@ def make_resampling(text: str, rows: Any, names: tuple[str, ...], target: str) -
             ) from None
         order = np.argsort(place, kind="stable")
         members = tuple(np.split(order, np.flatnonzero(np.diff(place[order])) + 1))
-        return (_groups if kind == "groups" else _strata)(text, count, column, members, ids)
+        return (_strata if kind == "strata" else _groups)(text, count, column, members, ids)
     return {"bootstrap": Resampling, "split": Split, "subsample": Subsample}[kind](count, text)
 
 
@@ -387,7 +446,8 @@ def _groups(text: str, count: int, column: Column, members: tuple[Places, ...], 
             f"--resample {text}: {column.name!r} holds {found}, and a group that is drawn again gets a new id: make "
             "the ids numbers or words"
         )
-    return Groups(count, text, column=column, members=members, ids=ids)
+    kind = SplitGroups if parse(text)[0] == "split" else Groups
+    return kind(count, text, column=column, members=members, ids=ids)
 
 
 def _strata(text: str, count: int, column: Column, members: tuple[Places, ...], ids: Any) -> Strata:

@@ -23,6 +23,7 @@ from auditor.randomness import from_key
 from auditor.request import Options
 from auditor.sources.datasets import Dataset, check_kind, is_shift, takes_kind
 from auditor.sources.frames import as_matrix, column_at, columns_of, library_of
+from auditor.sources.resampling import parse
 from auditor.sources.shifts import Shifted
 from auditor.sources.source import Source, check_size, is_dataset, load_dataset, load_source, names_in
 from auditor.sources.tables import FRAMES, installed_frame
@@ -93,7 +94,7 @@ def make_cell(
         source_used = "nothing"  # no sample at all: all that is random is inside
     kind_of_rows = _kind_of_rows(subject, source_used, options)
     if source_used is not None and is_dataset(source_used):
-        way, memory = _first(options.resample, declared_resampling(subject)), read_memory(options.memory)
+        way, memory = _resampling(subject, options.resample), read_memory(options.memory)
         source_used = load_dataset(source_used, way, kind_of_rows, memory)
         _check_labels(subject, source_used)
         if judges and source_used.resample == "subsample" and not options.accept_overlap:
@@ -188,6 +189,13 @@ def declared_view(subject: Subject) -> View:
 def declared_resampling(subject: Subject) -> str:
     """Return how samples are drawn from a data set where nobody asks for another way."""
     return str(subject.declares("resample") or "bootstrap")
+
+
+def _resampling(subject: Subject, asked: str | None) -> str:
+    """Return how samples are drawn from a data set: a split of one whose rows belong together is one of its groups."""
+    declared = declared_resampling(subject)
+    kind, column = parse(declared)
+    return f"split({column})" if asked == "split" and kind == "groups" else asked or declared
 
 
 def _view(subject: Subject, spec: Any) -> View:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,7 @@ def test_a_rate_of_a_few_pairs_is_said_as_counts() -> None:
         ("strata(site)", Drawn(500, 500, 500), "Two redraws of these 500 items"),
         ("subsample", Drawn(250, 500, 500), "Two draws of 250 of these 500 items"),
         ("split", Drawn(250, 501, 501), "Two fresh samples of half the items, 250 each out of these 501,"),
+        ("split(item)", Drawn(40, 80, 240), "Two fresh samples of half the items, 40 each out of these 80,"),
         ("split", Drawn(100, 500, 500), "Two fresh samples of as many items, 100 each out of these 500,"),
         (None, Drawn(500), "Two fresh samples of 500 items"),
     ],
@@ -108,6 +110,13 @@ def test_whole_groups_are_counted_and_not_their_rows(tmp_path: Path) -> None:
     assert "--resample" not in str(sister.command)
     found = replace(record, remedies=[sister, replace(rows, low=100, high=200)])
     assert "it takes between 51 and 100, if the gaps are as seen here" in as_text(found, 1000)
+    halves = auditor.audit("winner", str(tmp_path / "long.csv"), params=params, resample="split", fixed=30)
+    assert (halves.drawn, halves.resample, halves.size) == (Drawn(15, 30, 60), "split(user)", 30)
+    assert headline(halves).startswith("Two fresh samples of half the users, 15 each out of these 30, crown different")
+    assert "The two samples of a pair have no users in common." in as_text(halves, 1000)
+    assert [one.why for one in halves.remedies] == [None, None]
+    assert "--resample 'split(user)'" in str(halves.remedies[0].command)
+    assert "--resample" not in str(halves.remedies[1].command), "halves have no more rows than the file has"
 
 
 def test_words_that_there_are_not_get_a_sentence() -> None:
@@ -117,6 +126,27 @@ def test_words_that_there_are_not_get_a_sentence() -> None:
 
     with pytest.raises(auditor.AuditorError, match=r"declares words=.*which must map names to texts.*differ, rows"):
         auditor.audit(decide, "norm", size=3)
+
+
+def test_a_sister_that_cannot_be_asked_is_named_with_the_reason() -> None:
+    def dose(sample: Any, r: Any) -> bool:
+        return bool(sample.mean() > 0)
+
+    sisters = {
+        "mine:r_dose": "could not be tried: .*mine",
+        f"{__name__}:_raises": "could not be tried: .* raised ValueError",
+    }
+    for sister, words in sisters.items():
+        declared = auditor.subject(words={"differ": "name different doses", "sister": sister})(dose)
+        record = auditor.audit(declared, "norm", size=10)
+        assert [(one.kind, one.verdict) for one in record.remedies] == [("sister", "error")]
+        text = as_text(record, 1000)
+        assert "Nothing was found that would hold:" in text
+        assert re.search(rf"{sister} {words}", text), text
+
+
+def _raises(sample: Any, r: Any) -> bool:
+    raise ValueError("no")
 
 
 def test_words_of_anybody_are_used() -> None:

@@ -23,7 +23,7 @@ from support.random_series import ar1
 from support.requests import audit, bench_of
 
 from auditor.cli.command_line import run
-from auditor.errors import BadValue, UnknownTruth, UsageError
+from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError
 from auditor.randomness import from_key, root_key
 from auditor.sources.datasets import Dataset
 from auditor.sources.resampling import RESAMPLING, Blocks, parse
@@ -77,6 +77,32 @@ def test_groups_are_drawn_whole_each_with_the_same_probability() -> None:
     assert twice.tolist() == [[7, 0, 10], [7, 0, 11], [10, 0, 10], [10, 0, 11]], "a patient who comes again is another"
     assert load_dataset(VISITS, "groups(0)").rows is VISITS
     assert VISITS[:, 0].tolist() == [7, 7, 9, 4, 4]
+
+
+def test_a_split_by_groups_deals_whole_groups_to_two_disjoint_samples() -> None:
+    """Seven groups: three each, and one is left out. Groups of one row are dealt as rows are."""
+    ids = np.array([5, 5, 1, 2, 2, 2, 8, 9, 9, 4, 3, 3])
+    source = load_dataset(np.column_stack([ids, np.arange(12)]), "split(0)")
+    assert (source.default_size, source.drawn_together, source.way.drawn(6)) == (6, True, 3)  # type: ignore[attr-defined]
+    left_out = Counter()
+    for seed in range(200):
+        parts = [source.draw_part(rng(str(seed)), 6, which) for which in (0, 1)]
+        first, second = ({*part[:, 0].tolist()} for part in parts)
+        assert not first & second
+        assert (len(first), len(second)) == (3, 3)
+        for part, groups in zip(parts, (first, second), strict=True):
+            assert sorted(part[:, 1].tolist()) == np.flatnonzero(np.isin(ids, [*groups])).tolist()
+            assert (ids[part[:, 1]] == part[:, 0]).all()
+        left_out[({*ids.tolist()} - first - second).pop()] += 1
+    assert {*left_out} == {*ids.tolist()}
+    one_by_one = load_dataset(np.column_stack([np.arange(9), np.arange(9)]), "split(0)")
+    rows = load_dataset(np.arange(9), "split")
+    for which in (0, 1):
+        assert (one_by_one.draw_part(rng(), 4, which)[:, 1] == rows.draw_part(rng(), 4, which)).all()
+    with pytest.raises(SourceError, match="has 7 groups: no part 2 of 3 groups is left"):
+        source.draw_part(rng(), 6, 2)
+    with pytest.raises(BadValue, match=r"size=7 is more than --resample split\(0\) can take of 12 rows: 6"):
+        source.check_size(7)
 
 
 def test_strata_keep_their_shares_and_draw_each_of_their_rows_with_the_same_probability() -> None:
@@ -218,6 +244,7 @@ NOISE = rng("noise").normal(size=400)
         (NOISE, "block(3)", r"'block\(3\)' must be one of bootstrap, split, .* \(did you mean blocks\?\)"),
         (NOISE, "bootstrap(3)", "takes no argument: write bootstrap"),
         (NOISE, "groups", r"needs the column that says which rows belong together: groups\(patient\)"),
+        (NOISE, "split()", r"nothing between its brackets: write split or split\(patient\)"),
         (NOISE, "strata()", r"nothing between its brackets: write strata or strata\(site\)"),
         (NOISE, "blocks(x)", "a number of rows of at least 1"),
         (NOISE, "blocks(0.5)", "a number of rows of at least 1"),
@@ -302,6 +329,7 @@ def test_a_second_process_and_a_replay_draw_the_same_rows(
 def test_the_report_says_what_each_way_estimates(visits: Path) -> None:
     said = {
         "groups(patient)": r"samples of 30 whole groups by 'patient', drawn from the 30 .* about 120 rows a sample",
+        "split(patient)": r"of 15 whole groups by .patient., out of the 30 .* share no group: .* at most 1 have no",
         "strata(ill)": r"the file's share of each of 2 strata by 'ill'",
         "blocks(5)": r"stretches of these 120 rows, of 5 rows on average\. It stands for two fresh series if",
         "blocks": r"rows on average, a length chosen from the autocorrelation of the columns\.",
