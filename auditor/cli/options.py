@@ -27,6 +27,7 @@ class Count(click.ParamType[int]):
     name = "integer"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return a typed number such as 1e6 or 1000 as an integer; a usage error if it is none."""
         from decimal import Decimal, InvalidOperation  # 1e23 as it is written, not as a float has it
 
         try:
@@ -63,12 +64,14 @@ class OptionGivenOnce(click.RichOption):
         self.basic = basic
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Have click collect all values that were typed, so that a second one is noticed."""
         if self.multiple or self.is_flag:
             super().add_to_parser(parser, ctx)
         else:
             parser.add_option(obj=self, opts=self.opts, dest=self.name, action="append", nargs=self.nargs)
 
     def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> Any:
+        """Return the one value that was typed; a usage error if there are two."""
         name = self.name or ""
         given = opts.get(name)
         if isinstance(given, list) and not self.multiple:
@@ -142,6 +145,7 @@ class TableCommand(click.RichCommand):
         self._options: Callable[[], Iterable[click.Option]] | None = options
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters; those of the question's table are made when they are first asked for."""
         if self._options is not None:
             self.params += self._options()
             self._options = None
@@ -207,6 +211,7 @@ class TableCommand(click.RichCommand):
             formatter.write(Text())
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Start the hosts that the command will need, so that their imports overlap with ours, then parse."""
         words = {word.partition("=")[0] for word in args}
         if words.isdisjoint(("-h", "--help", "--help-all")):
             from auditor.host.server import AS_HERE, other_hash_seed, start_early, surroundings

@@ -112,6 +112,7 @@ def write(document: bytes, file: str, option: str) -> None:
 
 
 def make_console(**options: Any) -> Console:
+    """Return a console of rich's that shows texts as they are."""
     from rich.console import Console
 
     # What is printed is data, and in data neither [red] nor :smile: is ours to obey.
@@ -160,11 +161,13 @@ class LossTolerantStream:
         return getattr(self._stream, name)
 
     def write(self, text: Any) -> int:
+        """Write a text; if that fails, remember why and go on."""
         with self._losing():
             self._stream.write(text)
         return len(text)
 
     def flush(self) -> None:
+        """Flush the stream; if that fails, remember why and go on."""
         with self._losing():
             self._stream.flush()
 
@@ -175,6 +178,7 @@ class LossTolerantStream:
 
     @contextlib.contextmanager
     def _losing(self) -> Iterator[None]:
+        """While this lasts, an error of the stream is remembered and not raised."""
         try:
             yield
         except (OSError, ValueError) as error:

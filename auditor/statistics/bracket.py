@@ -48,6 +48,7 @@ class Bracket(msgspec.Struct):
             return
 
     def _probe(self, size: int) -> Generator[int, bool | None, bool | None]:
+        """Ask whether rho meets the target at one size, and take note of the answer; None if it stays open."""
         if self._probes == MOST_PROBES:
             raise _Enough
         self._probes += 1

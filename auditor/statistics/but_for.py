@@ -37,6 +37,7 @@ class Changed(NamedTuple):
     both: int = 0
 
     def plus(self, *, before: bool, after: bool) -> Changed:
+        """Return the counts with one more pair, which differs `before` the change, `after` it, or both."""
         both = before and after
         return Changed(self.before + (before and not both), self.after + (after and not both), self.both + both)
 

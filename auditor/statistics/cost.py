@@ -82,6 +82,7 @@ class _Walk:
         self.passes = self.fails = self.at_end = 0.0
 
     def to(self, then: int) -> None:
+        """Go on to the law of the mismatches after `then` pairs, of audits that are still undecided."""
         self.alive, self.least = advanced(self.alive, self.least, then - self.now, self.rho, noise=1e-13)
         self.now = then
 
@@ -93,6 +94,7 @@ class _Walk:
         self.alive = self.alive[:cut]
 
     def passing(self, line: int) -> None:
+        """Let the audits pass that have at most `line` mismatches by now."""
         cut = min(max(line + 1 - self.least, 0), len(self.alive))
         passed = self.alive[:cut]
         self.passes, self.at_end = self.passes + float(passed.sum()), self.at_end + self._mismatches(passed)
@@ -102,11 +104,14 @@ class _Walk:
         return float(some @ np.arange(self.least, self.least + len(some)))
 
     def is_over(self) -> bool:
+        """True if hardly any audit is still undecided."""
         if len(self.alive) > 64:
             self.alive, self.least, _ = trimmed(self.alive, self.least, _NEGLIGIBLE)
         return bool(self.alive.sum() < _NEGLIGIBLE)
 
     def prospect(self, budget: int, mismatches: int) -> Prospect:
+        """Return how likely the audit passes, fails or stays open at its budget, and how many pairs it takes on
+        average."""
         if not self.is_over():
             self.to(budget)
         left, at_end = float(self.alive.sum()), self.at_end + self._mismatches(self.alive)
@@ -156,6 +161,8 @@ def always_enough(wanted: float, confidence: float, most: int) -> int | None:
 
 
 def _first(wanted: float, confidence: float, most: int, *, of: int) -> int | None:
+    """Return the first number of pairs at which the interval is as narrow as wanted; None if the budget ends first."""
+
     def is_narrow(n: int) -> bool:
         low, high = two_sided("anytime", n, of * (n // 2), confidence)
         return high - low <= wanted

@@ -45,6 +45,7 @@ def log_e_fail(n: npt.ArrayLike, k: npt.ArrayLike, p: float) -> Reals:
 
 
 def _log_mixture(n: Reals, k: Reals, p: float, tilts: Reals, *, spotless: Reals) -> Reals:
+    """Return the log of the evidence: a mixture of likelihood ratios of k mismatches in n pairs against p."""
     terms = LOG_WEIGHTS + tilts * k[..., None] - n[..., None] * np.log1p(p * np.expm1(tilts))
     top = np.maximum(terms.max(axis=-1), spotless + math.log(ATOM))
     scaled = np.exp(terms - top[..., None]).sum(axis=-1) + np.exp(spotless + math.log(ATOM) - top)
@@ -149,6 +150,7 @@ class MeanEvidence:
         self._log_none = self._log_all = 0.0  # log prod (1 - x), log prod x: the bets at the extreme tilts
 
     def add(self, x: float) -> None:
+        """Count one more value in [0, 1], of which the mean is asked."""
         self.n, self.total, self._squares = self.n + 1, self.total + x, self._squares + x * x
         self._down += np.log1p(x * _LOWERED[:-1])
         self._up += np.log1p(x * _RAISED)

@@ -44,6 +44,7 @@ class Groups(msgspec.Struct, frozen=True):
         return cls(runs, (0,) * runs)
 
     def add(self, outside: int) -> Groups:
+        """Return the groups with one more, of whose runs so many gave another output than the most frequent one."""
         exactly = list(self.exactly)
         exactly[outside] += 1
         return Groups(self.runs, tuple(exactly))

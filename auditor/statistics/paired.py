@@ -109,6 +109,8 @@ class VersionCounts(NamedTuple):
         return self.neither + self.old + self.new + self.both
 
     def plus(self, *, old: bool, new: bool) -> VersionCounts:
+        """Return the counts with one more pair, which differs in the old version, in the new one, in both or in
+        none."""
         place = old + 2 * new
         return VersionCounts(*(count + (i == place) for i, count in enumerate(self)))
 

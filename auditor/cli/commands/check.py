@@ -69,6 +69,7 @@ def _docstring(home: str) -> str:
 
 
 def _docstring_in(tree: ast.Module, name: str) -> str | None:
+    """Return the docstring of a class in a parsed module; None if it has none."""
     found = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name]
     return ast.get_docstring(found[0]) if found else None
 
@@ -84,6 +85,7 @@ def _file(module: str) -> Path:
 
 
 def options_of(name: str) -> Iterator[click.Option]:
+    """Yield the options of the command of a question, which is imported for it."""
     from auditor.flow.question import find_question
     from auditor.request import OverCells, listed
 
@@ -185,6 +187,7 @@ _ANY = {"eta": 0.5, "nu": 0.5}  # for a string that is run again: it gets no ver
 
 
 def _options() -> Iterator[click.Option]:
+    """Yield the options of check: those of all questions that it chooses from."""
     from auditor.flow.question import check_table
 
     return asking_options(check_table(), many=True, cell_word=SOURCE_OR_INPUT)
