@@ -62,20 +62,17 @@ def kill_group(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def end_children(*, but: Collection[int] = (), patience: float = 0.0) -> None:
-    """End the children of this process, and the orphans that became its children, except for those in `but`.
-
-    They are asked to end, and killed if they have not ended after so many seconds.
-    """
-    for number, seconds in ((signal.SIGTERM, patience), (signal.SIGKILL, _PATIENCE)):
-        asked: set[int] = set()
-        end = monotonic() + seconds
-        while (left := _running_children(but)) and monotonic() < end:
-            for pid in left - asked:
-                with contextlib.suppress(OSError):
-                    os.kill(pid, number)
-            asked |= left
-            sleep(0.005)
+def end_children(*, but: Collection[int] = ()) -> None:
+    """Kill the children of this process, and the orphans that became its children, except for those in `but`; wait a
+    moment until they have ended."""
+    killed: set[int] = set()
+    end = monotonic() + _PATIENCE
+    while (left := _running_children(but)) and monotonic() < end:
+        for pid in left - killed:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        killed |= left
+        sleep(0.005)
 
 
 def _running_children(but: Collection[int]) -> set[int]:

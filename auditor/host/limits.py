@@ -8,8 +8,6 @@ on how many processes there are.
 from __future__ import annotations
 
 import math
-import os
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
@@ -32,8 +30,6 @@ _OF_VALUES = (
     StopIteration,
     AuditorError,
 )
-_OPENBLAS = "OPENBLAS_NUM_THREADS"
-_bearing = threading.Lock()  # workers of a cluster in this process are threads: one would put back what another set
 LEAST_MEMORY = 256 * 2**20  # less than an interpreter with numpy takes
 
 
@@ -50,21 +46,6 @@ def one_thread() -> Iterator[None]:
 def stay_with_one_thread() -> None:
     """From here on, for a process that is one of several: OpenMP too, lest they crowd each other out."""
     _libraries().limit(limits=1)
-
-
-@contextmanager
-def born_with_one_thread() -> Iterator[None]:
-    """While this lasts a new process loads OpenBLAS without a thread for each core, whose memory would be the run's."""
-    with _bearing:
-        given = os.environ.get(_OPENBLAS)
-        os.environ[_OPENBLAS] = "1"
-        try:
-            yield
-        finally:
-            if given is None:
-                os.environ.pop(_OPENBLAS, None)
-            else:
-                os.environ[_OPENBLAS] = given
 
 
 def _libraries() -> Any:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-import threading
 
 import pytest
 from support.processes import on_linux
@@ -40,22 +38,3 @@ def test_who_was_found_is_found_anew_where_nobody_says_what_is_loaded(monkeypatc
     monkeypatch.setattr(limits, "_mapped", lambda: b"")
     assert limits._libraries() is not first
     assert limits._libraries() is not limits._libraries()
-
-
-def test_a_server_that_another_thread_starts_leaves_no_variable_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers of a cluster in this process are threads, and each starts processes of its own."""
-    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
-    inside, leave = threading.Event(), threading.Event()
-
-    def other() -> None:
-        with limits.born_with_one_thread():
-            inside.set()
-            leave.wait()
-
-    thread = threading.Thread(target=other)
-    with limits.born_with_one_thread():
-        thread.start()
-        inside.wait(0.2)  # where nobody holds it back
-    leave.set()
-    thread.join()
-    assert "OPENBLAS_NUM_THREADS" not in os.environ
