@@ -128,14 +128,27 @@ def is_approximate_median(output: Any, *, source: Any, r: Randomness, params: Ma
     return bool(law.weights[law.values <= output].sum() >= enough and law.weights[law.values >= output].sum() >= enough)
 
 
+def failure_rate(rho: float, delta: float | None) -> float:
+    """Return how often a median may be inaccurate."""
+    return rho / 2 if delta is None else delta
+
+
+def least_by_frontier(size: int, tau: float, rho: float, delta: float | None) -> float | None:
+    """Return what no tau-approximate median is below on all laws, whatever finds it."""
+    from algorithms.everyday import quantile_frontier
+
+    return quantile_frontier.least_by_frontier(size, 0.5, tau, failure_rate(rho, delta))
+
+
 @subject(
     source="randint(0, 256)",
     sample="counts",
     size=sample_size,
     claimed=lambda rho: rho,
-    delta=lambda rho, delta: rho / 2 if delta is None else delta,
+    delta=failure_rate,
     accuracy=is_approximate_median,
     theorem="Theorem 4.2",
+    bounds={"frontier of quantiles": least_by_frontier},
 )
 def r_median(
     sample: Sample,

@@ -269,16 +269,19 @@ Amplification by majority: Theorem A.3 with 1 / (2 eps^2 (rho/k)^2) runs of the 
 
 FRONTIERS = """
 Quantile frontier: the least worst-case rho of any rule that says on which side of c a quantile lies, exactly
-    quantile_frontier:quantile_frontier quantile_frontier:least_by_frontier
+    quantile_frontier:quantile_frontier quantile_frontier:least_by_frontier quantile:least_by_frontier
     certified on both sides; a lower bound for rules that return an approximate quantile
     test_frontiers::test_no_mixture_of_any_rules_does_better_on_a_quantile
     test_frontiers::test_the_mixture_of_a_quantile_is_feasible_and_the_values_are_close
     test_frontiers::test_an_order_statistic_is_above_the_frontier
+    test_frontiers::test_a_median_is_told_the_frontier_of_its_task
+    test_frontiers::test_the_frontier_of_a_grid_quantile_is_between_what_was_proved_and_what_is_promised
 Two arms frontier: naming the better of two arms from n pulls of each is the coin problem of 2 n flips
     arms_frontier:two_arms arms_frontier:least_by_frontier
     below for every rule, above by a mixture certified over all means; apart by half a percent or less where looked at
     test_frontiers::test_no_mixture_of_any_rules_does_better_on_two_arms
     test_frontiers::test_what_is_certified_of_two_arms_holds_on_a_finer_grid
+    test_frontiers::test_a_bandit_is_told_the_frontier_of_two_arms
 """
 
 _ALL = (MEANS, QUANTILES, CHOICES, TESTS, CLUSTERS, BANDITS, LISTS, HEAVY, FRONTIERS)

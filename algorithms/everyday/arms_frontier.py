@@ -30,7 +30,8 @@ What is found: from some ten pulls on the line is the worst, and its mixture err
 looked; so two arms are the coin of 2 n flips, and .lower and .upper are those of its frontier, up to what the search
 leaves open. With two or three pulls the mixture may err more often beside the line; then one that errs less on it is
 taken, and the truth lies between: a rule that uses more than the difference might do better than .upper, and none does
-better than .lower. n pulls of each arm are fixed beforehand; a bandit that chooses its pulls is another task.
+better than .lower. n pulls of each arm are fixed beforehand; .lower holds for a bandit that chooses its pulls too, as
+all 2 n are flips of the coin (`least_by_frontier`).
 
 Cost: the coin's linear program, and some thousand convolutions: about 1 s at n = 50, 20 s at n = 200.
 """
@@ -42,6 +43,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from algorithms import coin_problem
 from algorithms.coin_frontier import ROUNDING, Floats, Mixture, frontier, plain_error, plain_size
 
 MOST_PULLS = 500
@@ -189,9 +191,9 @@ def _sure_mixture(n: int, gap: float, delta: float, least: int) -> tuple[Mixture
     )
 
 
-def least_by_frontier(size: int, gap: float, delta: float) -> float | None:
-    """Return what no rule that sees `size` pulls of each arm is below; None where the coin has no frontier."""
-    try:
-        return frontier(2 * size, gap / 2, delta).lower
-    except ValueError:
-        return None
+def least_by_frontier(pulls: int, gap: float, delta: float) -> float | None:
+    """Return what no rule that sees so many pulls of both arms together is below; None where it is not computed.
+
+    On the line every pull of either arm is a flip of one coin, so it does not matter who chooses the pulls, or how.
+    """
+    return coin_problem.least_by_frontier(pulls, gap / 2, delta)

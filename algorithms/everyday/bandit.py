@@ -65,6 +65,7 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms import coin_problem
+from algorithms.everyday import arms_frontier
 from algorithms.premises import in_unit_interval
 from algorithms.statistical_query import scaled
 from auditor import Randomness, Sample, composed
@@ -185,11 +186,11 @@ def least_by_lemma(size: int, tau: float, delta: float) -> float | None:
 
 
 def least_by_frontier(size: int, tau: float, delta: float) -> float | None:
-    """Return the exact limit for the same two arms."""
-    return coin_problem.least_by_frontier(size, tau / 2, delta)
+    """Return the exact limit for the same two arms, each row of which shows a pull of one of them."""
+    return arms_frontier.least_by_frontier(size, tau, delta)
 
 
-BOUNDS = {"Lemma 7.2": least_by_lemma, "frontier": least_by_frontier}
+BOUNDS = {"Lemma 7.2": least_by_lemma, "frontier of two arms": least_by_frontier}
 
 
 def best_tau(horizon: int, arms: int, rho: float, delta: float) -> float:

@@ -18,9 +18,10 @@ from scipy.special import i0e
 from scipy.stats import binom
 
 from algorithms.coin_frontier import ROUNDING, acceptance_of, disagreement_of, frontier
-from algorithms.everyday import arms_frontier, quantile_frontier
+from algorithms.everyday import arms_frontier, quantile, quantile_frontier
 from algorithms.everyday.arms_frontier import error_at, likeliest, named_first, rho_at, two_arms
 from algorithms.everyday.quantile_frontier import Task
+from auditor.subjects.subject import load_subject
 
 SPOTS = [(400, 0.9, 0.05, 0.152125), (1000, 0.9, 0.05, 0.091953), (100, 0.95, 0.04, 0.305579)]
 
@@ -268,5 +269,34 @@ def test_what_cannot_be_asked_gets_a_sentence(call: Callable[[], object], words:
 def test_as_bounds_they_say_nothing_where_there_is_no_frontier() -> None:
     assert quantile_frontier.least_by_frontier(10, 0.9, 0.05, 1 / 16) is None
     assert quantile_frontier.least_by_frontier(400, 0.9, 0.05, 1 / 16) == pytest.approx(0.152123, abs=1e-6)
-    assert arms_frontier.least_by_frontier(10, 0.2, 1 / 16) is None
-    assert arms_frontier.least_by_frontier(50, 0.3, 1 / 16) == frontier(100, 0.15).lower
+    assert arms_frontier.least_by_frontier(20, 0.2, 1 / 16) is None
+    assert arms_frontier.least_by_frontier(100, 0.3, 1 / 16) == frontier(100, 0.15).lower
+
+
+# What `price` and `curve` tell beside a learner of these tasks.
+
+
+def test_a_median_is_told_the_frontier_of_its_task() -> None:
+    bounds = load_subject("algorithms.median:r_median").bounds(400)
+    assert bounds == {"frontier of quantiles": quantile_frontier.quantile_frontier(400, 0.5, 0.05, 0.1).lower}
+    assert 0.2 < bounds["frontier of quantiles"] < 0.3, "rho = 0.2 takes more than 400 rows of any algorithm"
+
+
+def test_the_frontier_of_a_grid_quantile_is_between_what_was_proved_and_what_is_promised() -> None:
+    """Its laws have flips of a coin outside a stretch of mass 4 s, and say x_p by the coin's bias."""
+    subject = load_subject("algorithms.everyday.quantile:r_quantile")
+    s = 0.0005 * 51
+    low, high = ((0.9 + side * s - 2 * s) / (1 - 4 * s) for side in (-1, 1))
+    exact = quantile_frontier.quantile_frontier(2000, (low + high) / 2, (high - low) / 2, 0.05).lower
+    found, promised = subject.bounds(2000), subject.promised(2000)
+    assert promised is not None
+    assert found["frontier of quantiles"] == pytest.approx(exact, rel=1e-9)
+    assert found["angles"] < exact < promised
+    assert "frontier of quantiles" not in subject.bounds(6000), "which would take too long"
+    assert quantile.least_by_frontier(2000, 0.9, 60.0, 0.05, 0.0006, 1.0) is None, "no room for such laws"
+
+
+def test_a_bandit_is_told_the_frontier_of_two_arms() -> None:
+    for name in ("bandit:r_bandit", "bandit_elimination:r_bandit_elimination"):
+        subject = load_subject(f"algorithms.everyday.{name}", {"tau": 0.3, "horizon": 10_000})
+        assert subject.bounds(100)["frontier of two arms"] == frontier(100, 0.15, 0.05).lower
