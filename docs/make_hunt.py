@@ -70,6 +70,7 @@ LATER = {
     "r_erm_realisable": (
         '--over "mixture(points([[0]], labels=[1]), points([[63]], labels=[1]), {share})" --range share=0.8:1'
     ),
+    "r_private_median": '--over "mixture(randint(0, 1000), randint(490, 510))"',
     "r_coin_test": COINS,
     "r_uniformity_test": '--over "simplex(8)"',
     "r_bandit": '--over "mixture(points([[0, 0], [1, 1]]), points([[1, 0], [0, 1]]))"',

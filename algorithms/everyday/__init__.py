@@ -267,6 +267,32 @@ Amplification by majority: Theorem A.3 with 1 / (2 eps^2 (rho/k)^2) runs of the 
     algorithms/test_conformance::test_it_ends_as_it_declares_at_its_own_size
 """
 
+PRIVACY = """
+Correlated sampling: two runs draw apart from laws P and P' with probability 2 TV / (1 + TV) at most, for any finite law
+    auditor.repair:correlated auditor.repair:coupled_rho auditor.repair:law_mismatch
+    given the laws 1 - J exactly; ours: also at most (2 / sqrt(3)) arccos BC, a factor below 1.01 where they move evenly
+    repair/mechanisms/test_private_laws::test_laws_part_by_at_most_their_distance_and_their_angle
+    repair/mechanisms/test_private_laws::test_the_angle_is_nearly_reached_by_laws_that_move_evenly
+    repair/test_privacy::test_one_run_has_the_law_that_was_stated
+Private laws: an eps-private law of n rows has E TV <= eps sqrt(n) / 2, and so drawn rho <= about eps sqrt(n / 3)
+    auditor.repair:private_rho auditor.repair:private_distance auditor.repair:private_spread
+    ours, by Efron and Stein: (2 / sqrt(3)) arccos(1 - n (1 - 1 / cosh(eps/2))); by information eps sqrt(n)
+    repair/mechanisms/test_private_laws::test_a_private_law_is_as_reproducible_as_is_said
+    repair/mechanisms/test_private_laws::test_the_step_of_one_row_is_what_randomised_response_attains
+    repair/mechanisms/test_private_laws::test_numbers_are_those_that_are_said
+Subsets: a private law averaged over all subsets of m of N rows is ln(1 + (m/N)(e^eps - 1))-private
+    auditor.repair:subsampled_eps
+    as known; attained by randomised response of one row
+    repair/mechanisms/test_private_laws::test_an_average_over_subsets_is_as_private_as_is_said
+    repair/mechanisms/test_private_laws::test_one_row_by_randomised_response_attains_it
+Private median: a median on D values within tau, rho-reproducible, by a law that is (2 beta / n)-private
+    private_median:r_private_median private_median:design
+    n about L^2 / (3 rho^2 tau^2), L = ln(2 (D - 1)(1 - delta)/delta); 0.6 of its rho is reached
+    repair/mechanisms/test_private_laws::test_the_private_median_is_as_private_as_it_says
+    algorithms/test_conformance::test_its_rho_is_the_exact_one
+    algorithms/test_conformance::test_its_claim_holds_on_hard_sources
+"""
+
 FRONTIERS = """
 Quantile frontier: the least worst-case rho of any rule that says on which side of c a quantile lies, exactly
     quantile_frontier:quantile_frontier quantile_frontier:least_by_frontier quantile:least_by_frontier
@@ -284,5 +310,5 @@ Two arms frontier: naming the better of two arms from n pulls of each is the coi
     test_frontiers::test_a_bandit_is_told_the_frontier_of_two_arms
 """
 
-_ALL = (MEANS, QUANTILES, CHOICES, TESTS, CLUSTERS, BANDITS, LISTS, HEAVY, FRONTIERS)
+_ALL = (MEANS, QUANTILES, CHOICES, TESTS, CLUSTERS, BANDITS, LISTS, HEAVY, PRIVACY, FRONTIERS)
 LATER: tuple[Statement, ...] = tuple(one for text in _ALL for one in read(text, __name__))

@@ -37,6 +37,7 @@ from algorithms.everyday import (
     mean_heavy,
     mean_lattices,
     mean_laws,
+    private_median,
     usual_tests,
 )
 from algorithms.everyday.bandit_elimination import schedule
@@ -121,6 +122,8 @@ optimal_coin | tau=0.1 rho=0.1 delta=0.0625 | 2500 | 0.1 | 0.0625 | 59 | 0.04906
 own_coin | q=0.1 p=0.01 | 1 | 0.2 | - | - | - | pass | uniform
 plain_answer |  | 4000 | - | - | - | - | fail | algorithms.data_reuse:few_coins
 point_by_queries | domain=1024 tau=0.1 rho=0.1 | 15279735 | 0.1 | 0.025 | - | - | pass | pmf({11: 1.0})
+private_median_by_quantile |  | 371898 | - | - | - | - | fail | randint(0, 1000)
+private_median_usual |  | 371898 | - | - | - | - | fail | randint(0, 1000)
 quantile_by_histogram |  | 10000 | - | - | - | - | fail | expon
 quantile_to_whole_widths |  | 12541 | - | - | - | - | fail | randint(0, 1000)
 r_bandit | arms=2 horizon=1000000 tau=0.03 rho=0.1 delta=0.05 sample_scale=1.0 | 73744 | 0.1 | 0.05 | 6658 | 0.0816491 | pass | pmf({(0, 0): 0.5, (1, 1): 0.5})
@@ -156,6 +159,7 @@ r_mean_vector_lattice | eps=0.3 rho=0.1 delta=0.05 sigma=0.5 d=8 lattice=best sa
 r_mean_vector_one_offset | eps=0.2 rho=0.1 delta=0.05 sigma=0.5 d=3 sample_scale=1.0 | 7770 | 0.1 | 0.05 | 173 | 0.0999942 | pass | points([[0, 0, 0], [0, 0, 1], [0, 1, 0],
 r_median | d=8 tau=0.05 rho=0.2 sample_scale=1.0 | 10311449832992238451227 | 0.2 | 0.1 | - | - | pass | randint(0, 256)
 r_median_as_published | d=8 tau=0.05 rho=0.05 | 5708355181924381307508312024605 | 0.05 | 0.025 | - | - | fail | randint(0, 256)
+r_private_median | domain=1000 tau=0.1 rho=0.1 delta=0.05 sample_scale=1.0 | 371898 | 0.1 | 0.05 | 185 | 0.1 | pass | randint(0, 1000)
 r_quantile | p=0.9 eps=50.0 rho=0.1 delta=0.05 density=0.0005 step=1.0 | 12541 | 0.1 | 0.05 | 1318 | 0.098961 | pass | randint(0, 1000)
 r_ranking | strength=0.05 statistic=mean better=higher without= by= score= unit= | - | - | - | - | - | pass | algorithms.decisions.tables:THREE
 r_significant_columns | correction=holm level=0.05 lowest=0.005 test=sign against= better=higher without= by= score= unit= | - | - | - | - | - | pass | algorithms.decisions.tables:EFFECTS
@@ -200,6 +204,7 @@ measured_halfspace | rho=0.2 delta=0.03 | 11009806707 | 0.2 | 0.23
 r_choice | candidates=4 sample_scale=0.1 | 2770 | 0.1 | 0.05
 r_erm | hypotheses=conjunctions(8) sample_scale=0.1 | 23075 | 0.1 | 0.05
 r_erm_realisable | hypotheses=stumps(5,1000) alpha=0.01 | 518957 | 0.1 | 0.05
+r_private_median | domain=2 rho=0.5 | 2175 | 0.5 | 0.05
 r_coreset | d=1 | 250529626 | 0.2 | -
 r_mean_vector | sample_scale=0.5 | 3885 | 0.1 | 0.05
 r_mean_vector_foams | rho=0.1 | 34293 | 0.1 | 0.05
@@ -221,6 +226,7 @@ NOTES = {
     "amplified": "at most 17 strings, 93,615,058,511 runs of the base each, 401 rows a run",
     "r_bandit": "regret at most 36,872 in 1,000,000 pulls, but for delta; 14,416 without reproducibility",
     "r_bandit_elimination": "regret at most 32,030 in 1,000,000 pulls, but for delta; 314 where all gaps are 1",
+    "r_private_median": "for whoever does not know r a row is 0.000568-private",
     "reused_sample": "inaccurate are runs whose transcript reuse changes: at most (m - 1) rho = 0.1",
 }
 
@@ -245,6 +251,7 @@ TWINS: dict[str, tuple[str, ...]] = {
     "r_choice": ("choice_by_argmax", "choice_noise_by_position"),
     "r_erm": ("erm_least_risk", "erm_by_posterior"),
     "r_erm_realisable": ("erm_first_consistent",),
+    "r_private_median": ("private_median_usual", "private_median_by_quantile"),
     "r_coin_test": ("coin_test_fixed",),
     "r_uniformity_test": ("identity_test_fixed",),
     "r_z_test": ("z_test_usual",),
@@ -417,6 +424,11 @@ r_median | delta=1.0 | delta=1.0 must be in (0, 1)
 r_median | sample_scale=-1 | sample_scale=-1 must be above 0
 r_median_as_published | d=0 | d=0 must be an integer from 1 to 62
 r_median_as_published | tau=0.5 | tau=0.5 must be in (0, 1/2)
+r_private_median | domain=1 | domain=1 must be an integer from 2 to 1000000: how many values there are, e.g. 1000
+r_private_median | tau=0.5 | tau=0.5 must be in (0, 1/2): the accuracy, e.g. 0.1
+r_private_median | rho=0.0 | rho=0.0 must be in (0, 1]: how often two medians may differ, e.g. 0.1
+r_private_median | delta=0.5 | delta=0.5 must be in (0, 1/2): how often a median may be inaccurate, e.g. 0.05
+r_private_median | size: sample_scale=0.0 | sample_scale=0.0 must be above 0
 r_quantile | p=1.0 | p=1.0 must be above 0 and below 1: a share
 r_quantile | rho=0.0 | rho=0.0 must be in (0, 1): how often two answers may differ, e.g. 0.1
 r_quantile | delta=1.0 | delta=1.0 must be in (0, 1): how often an answer may be further away than eps, e.g. 0.05
@@ -506,6 +518,8 @@ REFUSED: list[tuple[str, Any, int | None, dict[str, Any], str]] = [
     ("r_erm", ([[1.0, 1.0]], [1]), 100, {}, r"a point has 2 columns, and thresholds\(64\) has 1: give another"),
     ("r_erm", [1.0, 2.0], 100, {}, "the sample has no labels: a hypothesis is learnt from labelled points"),
     ("r_erm", (np.ones((0, 1)), NONE), None, {}, "an empty sample has no risks: take at least one row"),
+    ("r_private_median", [1, 1000], 100, {}, "a row is 1000, and must be a whole number from 0 to 999"),
+    ("r_private_median", NONE, None, {}, "an empty sample has no median: take at least one row"),
     ("r_bandit", [[0.5, -1.0], [0.5, 2.0]], 73_744, {}, r"a reward of arm 1 has (-1|2).0, outside \[0, 1\]"),
     ("r_bandit_elimination", [[0.5, -1.0], [0.5, 2.0]], 135_306, {}, r"a reward of arm 1 has (-1|2).0, outside"),
     ("r_mean_vector", [[0.0, 0.0, NAN]], 100, {}, "the mean of coordinate 2 is no number"),
@@ -563,6 +577,7 @@ BLIND: dict[str, tuple[dict[str, Any], int]] = {
     "r_choice": ({"tau": 0.5}, 30),
     "r_top_choice": ({"tau": 0.5}, 30),
     "r_erm": ({"alpha": 0.5}, 30),
+    "r_private_median": ({"tau": 0.4}, 30),
     "r_quantile": ({}, 60),
     "r_conformal": ({"width": 6.0}, 40),
     "r_single_heavy_hitter": ({}, 40),
@@ -604,6 +619,7 @@ ORACLES = [
     Judged("r_median", "pmf({2: 0.45, 0: 0.45, 1: 0.1})", {"tau": 0.05}, (0, 1, 2), ()),
     Judged("r_median", "pmf({2: 0.45, 0: 0.4499, 1: 0.1001})", {"tau": 0.05}, (1, 2), (0,)),
     Judged("r_median", "pmf({2: 0.4499, 0: 0.45, 1: 0.1001})", {"tau": 0.05}, (0, 1), (2,)),
+    Judged("r_private_median", "pmf({2: 0.45, 0: 0.4499, 1: 0.1001})", {"tau": 0.05}, (1, 2), (0,)),
     Judged("amplified", "randint(0, 256)", {"tau": 0.15}, (89, 166), (88, 167, BOTTOM)),  # 90 / 256 is above 0.35
     Judged("point_by_queries", "pmf({11: 1.0})", {}, (11,), (12,)),
     Judged("point_by_queries", "pmf({11: 0.5, 12: 0.5})", {}, (), (11, 12)),
@@ -907,6 +923,21 @@ def over_few_rows(name: str, spec: str, n: int, hypotheses: str) -> Exact:
     return counted(name, lambda: both()[0], spec, 200, wrong=lambda: both()[1], size=n, params=asked)
 
 
+FOUR = {0: 0.1, 1: 0.3, 2: 0.2, 3: 0.4}
+FEW_ROWS: Any = {"domain": 4, "tau": 0.1, "rho": 0.9, "delta": 0.4}
+
+
+@cache
+def private_medians(n: int) -> tuple[float, float]:
+    """Return rho of r_private_median over every pair of samples of four values, and how often 0 is returned."""
+    counts = np.array([c for c in itertools.product(range(n + 1), repeat=4) if sum(c) == n])
+    mass = multinomial.pmf(counts, n, [*FOUR.values()])
+    up_to = np.cumsum(counts, axis=1)
+    logs = -private_median.strength(**FEW_ROWS) * np.maximum(up_to - counts, n - up_to) / n
+    chances = np.exp(logs) / np.exp(logs).sum(axis=1, keepdims=True)
+    return float(mass @ law_mismatch(logs[:, None], logs[None]) @ mass), float(mass @ chances[:, [0]].sum(axis=1))
+
+
 def on_a_grid(spec: str, n: int, k: int, wide: float) -> float:
     law = load_source(spec).law()
     return rho_of_law(law.values, law.weights, n, k, wide)
@@ -1177,6 +1208,10 @@ EXACT = [
     over_few_rows("r_erm", LABELLED, 6, "thresholds(4)"),
     over_few_rows("r_erm", CORNERS, 5, "conjunctions(2)"),
     over_few_rows("r_erm_realisable", SEPARATED, 8, "stumps(2,2)"),
+    integrated("r_private_median", lambda: rho_of_opposites(*private_median.design(2, **USUAL)), "randint(0, 2)", 60,
+               params={"domain": 2}),
+    counted("r_private_median", lambda: private_medians(5)[0], f"pmf({FOUR})", 200, wrong=lambda: private_medians(5)[1],
+            size=5, params=FEW_ROWS),
     integrated("r_top_choice", lambda: top_two_of_three_bits(2), THREE_BITS, 30, size=2, rho=0.9, params=TOP_TWO),
     integrated("r_coin_test", lambda: coin_test.exact_rho(0.55, 2000, 0.5, *coin_test.interval(0.5, 0.1, 0.1, 0.05)),
                "bernoulli(0.55)", size=2000),
@@ -1313,6 +1348,8 @@ HARD: list[tuple[str, str, dict[str, Any]]] = [
     ("r_single_heavy_hitter", "pmf({1: 0.3, 2: 0.175, 3: 0.175, 4: 0.175, 5: 0.175})", EASY),
     ("r_erm", ONE_POINT, EASY),
     ("r_erm_realisable", RARELY_WRONG, EASY),
+    ("r_private_median", "pmf({0: 0.5, 999: 0.5})", EASY),
+    ("r_private_median", "pmf({499: 0.5, 500: 0.5})", EASY),
     ("r_clusters", FOUR_CORNERS, {"confidence": 0.999, "no_integrate": True}),
     *(
         (name, f"pmf({{{2**bits - 3}: 1.0}})", options)

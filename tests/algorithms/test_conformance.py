@@ -215,7 +215,7 @@ def test_the_oracle_knows_what_is_right(case: Judged) -> None:
 # At rho = 0.5, which takes fewer pairs to tell; the defaults are audited with every other theorem's at night.
 EASIER = (
     *("r_bandit", "r_bandit_elimination", "r_choice", "r_top_choice", "r_quantile", "r_conformal"),
-    *("r_erm", "r_erm_realisable"),
+    *("r_erm", "r_erm_realisable", "r_private_median"),
     *("r_mean_vector", "r_mean_vector_one_offset", "r_mean_vector_foams", "r_mean_vector_heavy"),
     *("r_mean_vector_lattice", "r_mean_vector_clipped", "r_single_heavy_hitter", "r_clusters", "r_coreset"),
 )
@@ -359,6 +359,7 @@ RUN_AT: list[tuple[str, dict[str, Any]]] = [
     ("r_erm", {"hypotheses": "conjunctions(8)"}),
     ("r_erm_realisable", {"hypotheses": "thresholds(9999)"}),
     ("r_erm_realisable", {"hypotheses": "conjunctions(3)"}),
+    ("r_private_median", {"domain": 2}),
     ("r_bandit", {"arms": 3, "tau": 0.1}),
     ("r_bandit_elimination", {"arms": 3, "tau": 0.1}),
 ]

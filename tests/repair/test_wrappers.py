@@ -27,7 +27,19 @@ from auditor import AuditorError, Randomness, Sample, repair, subject
 from auditor.errors import BadValue, NotComparable
 from auditor.questions.repair.settings import read_setting
 from auditor.randomness import as_randomness, from_key, key_of, root_key
-from auditor.repair import agreed, aligned, chosen, conformal, erm, rounded, rounded_up, significant, thresholded, voted
+from auditor.repair import (
+    agreed,
+    aligned,
+    chosen,
+    conformal,
+    correlated,
+    erm,
+    rounded,
+    rounded_up,
+    significant,
+    thresholded,
+    voted,
+)
 from auditor.repair.agreeing import leader
 from auditor.repair.seam import pieces
 from auditor.sources.frames import row_names
@@ -99,6 +111,7 @@ COUPLED: list[Any] = [
     *[(thresholded(itself, 0, 0.5), *pair) for pair in [(0.1, 0.4), (-5.0, 0.2), (-INF, INF), (0.3, 0.3), (-9, -8)]],
     (significant(itself, width=3.0), 0.04, 0.001),
     *[(chosen(itself, 2.0, top=top), *SCORES) for top in (1, 2)],
+    (correlated(itself), {"a": 0.5, "b": 0.3, "c": 0.2}, {"c": 0.3, "d": 0.1, "a": 0.6}),
     (erm(itself, 1.0, rho=0.5), {"a": 0.1, "b": 0.3, "c": 0.9}, {"c": 0.8, "a": 0.2, "b": 0.1}),
     (erm(itself, 1.0, rho=0.5, realisable=True), [0.0, 0.3, 0.9, 0.2], np.array([0.0, 0.1, 0.7, 0.4])),
     *[
