@@ -7,6 +7,7 @@ import sys
 
 
 def main() -> None:
+    """Run a command and exit with its code: the entry point of `python -m auditor` and of the script `auditor`."""
     _hide_working_folder()
     if sys.argv[1:] in (["-h"], ["--help"], ["--version"]) and None not in (sys.stdin, sys.stdout, sys.stderr):
         import signal
@@ -48,6 +49,7 @@ def _hide_working_folder() -> None:
 
 
 def _run() -> int:
+    """Run the command line; everything heavy is imported here."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # runs compute in one thread: no others that wait for work
     from auditor.cli.command_line import run
 

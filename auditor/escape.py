@@ -116,6 +116,7 @@ def sentence(text: str) -> str:
 
 
 def _longest_run(text: str) -> int:
+    """Return the length of the longest run of backticks in a text."""
     return max(map(len, re.findall("`+", text)), default=0)
 
 
@@ -125,6 +126,7 @@ def github_message(text: str) -> str:
 
 
 def github_property(text: str) -> str:
+    """Return a text as the value of a property of a GitHub workflow command."""
     return github_message(text).replace(":", "%3A").replace(",", "%2C")
 
 

@@ -257,6 +257,7 @@ def _offered(package: str, *, runs: bool) -> Mapping[str, Offered]:
 
 @functools.cache  # once a package
 def warn_of_package(package: str, why: str) -> None:
+    """Say on standard error that the subjects of a package cannot be listed, and why."""
     print(f"warning: the subjects of the package {package!r} are left out: {visible(why)}", file=sys.stderr)
 
 

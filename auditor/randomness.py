@@ -135,10 +135,12 @@ def as_randomness(r: Any) -> Randomness:
 
 
 def _torch_generator(key: Key) -> Any:
+    """Return a generator of torch that the key decides."""
     return import_module("torch").Generator().manual_seed(int(key.generate_state(1, np.uint64)[0]) >> 1)
 
 
 def _jax_key(key: Key) -> Any:
+    """Return a key of jax.random that ours decides."""
     return import_module("jax").random.PRNGKey(int(key.generate_state(1)[0]))
 
 

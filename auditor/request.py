@@ -326,6 +326,7 @@ class Request(msgspec.Struct, frozen=True):
 
     @property
     def source(self) -> object:
+        """The first source; None where the declared one is asked about."""
         return self.sources[0] if self.sources else None
 
 
@@ -344,6 +345,7 @@ class Listed(msgspec.Struct, frozen=True):
 
     @property
     def flag(self) -> str:
+        """The option as the command line spells it."""
         return as_flag(self.name)
 
     @property
@@ -353,6 +355,7 @@ class Listed(msgspec.Struct, frozen=True):
 
 
 def as_flag(name: str) -> str:
+    """Return the name of an option as the command line spells it: score_at_least is --score-at-least."""
     return "--param" if name == "params" else f"--{name.removesuffix('_').replace('_', '-')}"
 
 
@@ -363,6 +366,7 @@ def as_name(word: str) -> str:
 
 @functools.cache  # annotations are text, and compiled anew each time they are asked for
 def fields_of(kind: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    """Return the fields of a struct of options."""
     return msgspec.structs.fields(kind)
 
 

@@ -70,6 +70,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def order(self) -> tuple[str, str]:
+        """What entries are sorted by in the file: the target, then all else that was asked."""
         return self.case.target, dumps(self.about, sort_keys=True)
 
     @property
@@ -88,6 +89,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def counts(self) -> str:
+        """The counts of an entry in words."""
         return f"{self.mismatches:,} mismatches in {self.pairs:,} pairs"
 
     @property

@@ -228,6 +228,7 @@ def pick(config: Config, names: Sequence[str]) -> list[Entry]:
 
 
 def _aliases(entry: Entry) -> list[str]:
+    """Return the names by which an entry can be asked for."""
     return [*filter(None, [entry.name]), entry.target, short_name(entry.target)]
 
 

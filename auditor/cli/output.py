@@ -94,6 +94,7 @@ def tell_github(records: Sequence[Record], files: Mapping[str, str], confidence:
 
 
 def on_github() -> bool:
+    """True in a workflow of GitHub, which shows annotations and job summaries."""
     return os.environ.get("GITHUB_ACTIONS") == "true"
 
 
@@ -120,6 +121,7 @@ def make_console(**options: Any) -> Console:
 
 
 def error_console() -> Console:
+    """Return a console on standard error."""
     return make_console(stderr=True)
 
 
@@ -133,6 +135,7 @@ def plain(words: str, style: str = "", *, keep: str = "") -> Text:
 
 
 def warn(message: str) -> None:
+    """Print a warning on standard error."""
     error_console().print(plain(f"warning: {message}", "yellow", keep="\n"), soft_wrap=True)
 
 

@@ -300,10 +300,12 @@ class Past(msgspec.Struct, frozen=True):
 
     @property
     def question(self) -> str:
+        """The question that the audit asked."""
         return str(self.plan["question"])
 
     @property
     def verdict(self) -> str | None:
+        """The verdict of the audit; None if it never ended."""
         return self.record.verdict if self.record else None
 
 

@@ -226,6 +226,7 @@ class Answer(msgspec.Struct):
 
 @cache
 def registered_questions() -> Mapping[str, EntryPoint]:
+    """Return all questions that are installed, ours and anyone's, by name; nothing is imported."""
     return registered(QUESTIONS)
 
 

@@ -373,6 +373,7 @@ def as_json(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def environment() -> dict[str, str]:
+    """Return the versions of Python and its libraries, and the platform, as a record names them."""
     return dict(_environment())
 
 
@@ -390,10 +391,12 @@ def _environment() -> Mapping[str, str]:
 
 
 def to_json(record: Record) -> bytes:
+    """Return a record as a JSON document."""
     return encode(msgspec.to_builtins(record))
 
 
 def to_json_list(records: Sequence[Record]) -> bytes:
+    """Return several records as one JSON document."""
     return encode(msgspec.to_builtins([*records]))
 
 

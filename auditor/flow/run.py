@@ -181,9 +181,11 @@ class Clock:
         self._now, self._end = now, None if seconds is None else now() + seconds
 
     def left(self) -> float | None:
+        """Return the seconds that are left of --for; None if there is no limit."""
         return None if self._end is None else max(0.0, self._end - self._now())
 
     def is_up(self) -> bool:
+        """True if the time of --for is over."""
         return self._end is not None and self._now() >= self._end
 
 
@@ -551,6 +553,7 @@ class Run(msgspec.Struct):
         return self.ledger.placed(_make_record(self, request, answer, verdict, perf_counter() - self.started))
 
     def replay(self, cell: int, index: int) -> str | None:
+        """Return the command that runs one trial of a cell again; None where only Python can."""
         return replay_command(self.inquiry.cells[cell], self.benches[cell].source, index)
 
 

@@ -53,6 +53,7 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def alpha(self) -> float:
+        """The probability of an error that the confidence leaves."""
         return error_probability(self.confidence)
 
     @property
@@ -169,6 +170,7 @@ def make_plan(
 
 
 def check_target(target: float) -> None:
+    """Raise BadValue unless rho is in (0, 1)."""
     check_share("rho", target, "the mismatch probability you accept, e.g. 0.1")
 
 

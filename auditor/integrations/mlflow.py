@@ -73,4 +73,5 @@ def _name(prefix: str, name: str) -> str:
 
 
 def _text(value: object) -> str:
+    """Return a value as text that mlflow takes: visible and not too long."""
     return visible(shortened(str(value), _LONGEST))[:_LONGEST]

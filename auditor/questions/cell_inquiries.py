@@ -204,6 +204,7 @@ class OneCell(Inquiry, ABC):
         return dataclasses.replace(self, plan=replace(self.plan, **changes))
 
     def extended(self, first_budget: int) -> Self:
+        """Return the inquiry with the gate of its first budget, which was undecided then and goes on."""
         return self.planned(first_budget=first_budget)
 
     @property
@@ -225,6 +226,7 @@ class OneCell(Inquiry, ABC):
         return Accuracy(tally.failures, tally.runs, self.plan.delta, *self.inaccurate_limits(confidence), confidence)
 
     def inaccurate_limits(self, confidence: float) -> tuple[float, float]:
+        """Return limits of the share of inaccurate runs."""
         return two_sided(self.design, self.tally.runs, self.tally.failures, confidence)
 
     def replay(self, index: int) -> str | None:
@@ -284,10 +286,12 @@ class EveryCell(Inquiry):
 
     @property
     def _each_budget(self) -> int:
+        """The trials that each cell may have."""
         return self.first.plan.budget
 
     @property
     def _open(self) -> list[int]:
+        """The numbers of the cells that are undecided."""
         return [cell for cell, state in enumerate(self.states) if state == "inconclusive"]
 
     def opened(self, cell: int, bench: Bench) -> None:
@@ -331,6 +335,7 @@ class EveryCell(Inquiry):
         raise SubjectError(f"with {self.cells[cell].name}: {error}") from error
 
     def settings(self) -> dict[str, Any]:
+        """Return what distinguishes this inquiry from others with the same plan and cells, for the ledger."""
         return self.first.settings()
 
     def pairs_for_advice(self) -> AdvicePairs | None:
@@ -470,6 +475,7 @@ class UnsharedAndShared(Inquiry):
 
     @property
     def alpha(self) -> float:
+        """The probability of an error, of both cells together."""
         return error_probability(self.confidence)
 
     @property
@@ -489,12 +495,14 @@ class UnsharedAndShared(Inquiry):
             yield from leaf.steps(cell)
 
     def finish(self) -> None:
+        """Finish the cell that decides: it writes what was asked for."""
         self.leaves[_UNSHARED].finish()
 
     def settings(self) -> dict[str, Any]:
         return {**self.leaves[_UNSHARED].settings(), "private": "both"}
 
     def verdict(self) -> Verdict:
+        """Return the verdict of the cell with unshared private randomness, which decides."""
         return replace(self.leaves[_UNSHARED].verdict(), error_spent=self.alpha)
 
     def answer(self) -> Answer:
@@ -531,6 +539,7 @@ class UnsharedAndShared(Inquiry):
         return self.leaves[one].verdict().decided_by not in ("accuracy", "formula", "score")
 
     def outlook(self) -> Outlook:
+        """Say how far the cell is that runs now."""
         return next((leaf for leaf in self.leaves if not leaf.is_over), self.leaves[-1]).outlook()
 
 

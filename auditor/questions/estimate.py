@@ -68,10 +68,12 @@ class EstimatePlan(Plan, frozen=True, kw_only=True):
 
     @property
     def wanted(self) -> float:
+        """The width of the interval that was asked for."""
         return 2 * self.half_width
 
     @property
     def least_trials(self) -> int:
+        """The fewest pairs after which the interval can be narrow enough."""
         return fewest_pairs(self.wanted, self.confidence, self.budget) or self.budget
 
 
@@ -140,12 +142,15 @@ class EstimateInquiry(PairsInquiry):
         return two_sided("anytime", self.tally.pairs, self.tally.mismatches, self.plan.confidence)
 
     def _limits_of(self, mean: MeanEvidence) -> tuple[float, float]:
+        """Return both limits of a mean, which hold together at every number of pairs."""
         return mean.lower(self.plan.alpha / 2), mean.upper(self.plan.alpha / 2)
 
     def extended(self, first_budget: int) -> Self:
+        """Return the same inquiry: an estimate may go on after its budget without any correction."""
         return self  # an interval that holds at every number of pairs needs no correction after more of them
 
     def outcome(self) -> str:
+        """The verdict without its words: "pass" once the interval is narrow enough."""
         return "pass" if self.decided else "inconclusive"
 
     def verdict(self) -> Verdict:
@@ -219,6 +224,7 @@ class Estimate(Question):
         return EstimateInquiry(replace(cell, watched=WATCHED, name="the declared source"), plan)
 
     def title(self, record: Record) -> str:
+        """Return the first line of the report."""
         return f"ESTIMATE  {record.subject}"
 
     def parts(self, record: Record) -> Iterator[Part]:

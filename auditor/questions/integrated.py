@@ -130,6 +130,7 @@ class IntegratedPairs(PairsInquiry):
 
     @property
     def _is_exact(self) -> bool:
+        """True if the declared mismatch is the probability itself, and no upper bound of it."""
         return self._steps.is_exact
 
     @property
@@ -138,6 +139,7 @@ class IntegratedPairs(PairsInquiry):
         return self.mean if self.contradicted is None else self.coins
 
     def outcome(self) -> str:
+        """The verdict without its words: a fail if the declared mismatch is contradicted."""
         return PairsInquiry.outcome(self) if self.contradicted is None else "fail"
 
     def verdict(self) -> Verdict:
@@ -192,9 +194,11 @@ class IntegratedPairs(PairsInquiry):
         return Interval(*self.of_mean(self.evidence), self.plan.confidence, self._method())
 
     def _uses_formula(self) -> bool:
+        """True if rho is the mean of the declared mismatch, and not of what finishes showed."""
         return bool(self.doubt.pairs) and self._is_exact and self.contradicted is None
 
     def _method(self) -> str:
+        """Return the name of the method by which rho was found."""
         return (METHOD if self._uses_formula() else BY_FINISHES) + self._given()
 
     def _rho_measure(self, rho: Interval) -> Measure:

@@ -82,6 +82,7 @@ def stated(plan: Plan, *, fails: bool = False) -> str:
 
 
 def _seen_rate(plan: Plan, tally: Tally, mean: MeanEvidence) -> float:
+    """Return the share of pairs that differed, or the mean over pairs where that is asked."""
     return (mean.total if plan.is_of_means else tally.mismatches) / tally.pairs
 
 

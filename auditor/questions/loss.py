@@ -47,6 +47,7 @@ class Loss(msgspec.Struct, frozen=True):
     delta: float
 
     def slack(self, rows: int) -> float:
+        """Return by how much the mean loss over a sample may be below the true one, by Hoeffding's inequality."""
         return math.sqrt(math.log(1 / self.delta) / (2 * rows))
 
     def allowed(self, rho: float, source: Source) -> float:
@@ -138,6 +139,7 @@ class LossPairs(PairsInquiry):
         return self.cell.oracle
 
     def settings(self) -> dict[str, Any]:
+        """Return what distinguishes this inquiry from others with the same plan and cells, for the ledger."""
         return {"loss": self.loss.name, "delta": self.loss.delta, "code": code_hash(self.loss.fn)}
 
     def answer(self) -> Answer:

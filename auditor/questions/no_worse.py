@@ -116,6 +116,7 @@ class NoWorse(PairsInquiry):
 
     @property
     def half(self) -> float:
+        """The half of the error that each of the two limits has."""
         return self.plan.alpha / 2
 
     def add(self, trial: Any) -> bool:
@@ -129,6 +130,7 @@ class NoWorse(PairsInquiry):
         return self.decided
 
     def _is_worse(self) -> bool:
+        """True if rho is shown to be above the baseline by more than the margin."""
         return bool(self.before.pairs) and self.gate.is_fail(self.tally.pairs, self.tally.mismatches)
 
     def _is_below(self, gate: Gate) -> bool:
@@ -181,6 +183,7 @@ class NoWorse(PairsInquiry):
         return next(fitting, (exact(limit), exact(old)))
 
     def settings(self) -> dict[str, Any]:
+        """Return what distinguishes this inquiry from others with the same plan and cells, for the ledger."""
         return {"baseline": [self.before.pairs, self.before.mismatches, self.before.margin]}
 
     def answer(self) -> Answer:
@@ -200,10 +203,12 @@ class NoWorse(PairsInquiry):
         return replace(PairsInquiry.answer(self), fields=NoWorseAnswer(baseline, self._churn()))
 
     def _forecast(self) -> float | None:
+        """Return when it may be decided: nobody can tell here."""
         return None
 
 
 def _counted(before: BaselineCounts) -> str:
+    """Return the counts of the baseline in words."""
     return f"{before.mismatches:,} mismatches in {before.pairs:,} pairs"
 
 

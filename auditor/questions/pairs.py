@@ -161,6 +161,7 @@ class PairsInquiry(OneCell):
 
     @property
     def is_of_churn(self) -> bool:
+        """True if the share of predictions that change is asked about, and not how often outputs differ."""
         return self.plan.gates == "churn"
 
     def add(self, trial: Trial) -> bool:
@@ -208,6 +209,7 @@ class PairsInquiry(OneCell):
         return AdvicePairs(ONLY, look_for_advice, 2.0, self.gate.target, self.plan.alpha)
 
     def claim(self) -> str:
+        """Return what is held against the target, as the subject of a sentence."""
         return "the mean churn" if self.is_of_churn else self.plan.gates
 
     def proviso(self) -> str:

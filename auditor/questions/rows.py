@@ -69,6 +69,7 @@ class PointCount:
 
     @property
     def is_known(self) -> bool:
+        """True if predictions were kept, and no pair lacks them."""
         return self.is_whole and bool(self.kept)
 
     def apart(self, cell: Cell) -> Reals:

@@ -60,7 +60,8 @@ class agreed(Repaired):
         return [leader([self.run_one(next(parts), key, **params) for _ in range(self.chunks)]) for key in keys]
 
     def finish(self, core: list[Leader], r: Randomness) -> Any:
-        """Return the output that the first string's chunks agree on; None where no string's do."""
+        """Return the output of the first string whose chunks agree often enough, by a threshold that r draws; None if
+        none do."""
         found = self.agreed_on(core, r)
         return None if found is None else found.output
 

@@ -83,9 +83,11 @@ class aligned(Repaired):
         return centres
 
     def finish(self, core: Reals, r: Randomness) -> Clusters:
+        """Round the centres on a grid that r places, and number them in a canonical order."""
         return align(core, r.child("grid"), width=self.width)
 
     def mismatch(self, first: Reals, second: Reals) -> float:
+        """Return the probability that the centres of two runs are rounded differently."""
         return align_mismatch(first, second, self.width)
 
     def claimed(self, spread: float, *, centres: int, coordinates: int) -> float:

@@ -34,6 +34,7 @@ class _Above(Repaired):
         return float(up_to_grid(core, r.child("offset").random(), self.width))
 
     def mismatch(self, first: float, second: float) -> float:
+        """Return the probability that two numbers are rounded up differently."""
         return 0.0 if first == second else grid_mismatch(first, second, self.width)
 
     def _checked(self, exact: Any) -> float:
@@ -102,6 +103,7 @@ class conformal(_Above):
         super().__init__(scores, f"a={a!r}, width={width!r}", width, cure=cure)
 
     def core_of(self, output: Any) -> float:
+        """Return the k-th smallest score of a calibration set, S_(k), which covers a share 1 - a of new scores."""
         return self._checked(smallest(output, self.a))
 
     def claimed(self, scores: int, density: float, slack: float, *, step: float = 0.0) -> float:

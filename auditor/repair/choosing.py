@@ -157,6 +157,7 @@ def _settings(search: Any) -> Candidates:
 
 
 def _numbers(scores: Any) -> list[float]:
+    """Return scores as floats; NaN, which is never chosen, as minus infinity."""
     return [-math.inf if math.isnan(score) else score for score in np.asarray(scores, dtype=float).tolist()]
 
 

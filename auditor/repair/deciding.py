@@ -50,9 +50,11 @@ class thresholded(Repaired):
         return as_real(score)
 
     def finish(self, core: float, r: Randomness) -> bool:
+        """Return whether the score reaches a threshold that r draws."""
         return core >= random_threshold(r, self.low, self.high)
 
     def mismatch(self, first: float, second: float) -> float:
+        """Return the probability that a threshold falls between two scores."""
         return float(threshold_mismatch(first, second, self.low, self.high))
 
     def claimed(self, spread: float) -> float:
@@ -118,6 +120,7 @@ def beyond(c: float) -> tuple[float, float]:
 
 
 def mean_level(low: float, high: float) -> float:
+    """Return the mean of Pr[Z >= c] over thresholds c between low and high, for a standard normal Z."""
     return (beyond(low)[1] - beyond(high)[1]) / (high - low)
 
 

@@ -68,6 +68,7 @@ class Widths:
 
     @property
     def least(self) -> float:
+        """The smallest of all widths."""
         return min(self.paths.values())
 
     def reach(self, path: str) -> bool:
@@ -99,10 +100,12 @@ def _spelt(path: object) -> list[str]:
 
 
 def _covers(known: str, path: str) -> bool:
+    """True if a path is another one, or leads to something inside it."""
     return path.startswith(known) and (len(path) == len(known) or path[len(known)] in "[.")
 
 
 def _meet(known: str, path: str) -> bool:
+    """True if one of two paths leads to something inside the other."""
     return _covers(known, path) or _covers(path, known)
 
 
@@ -182,6 +185,7 @@ def _mapped(value: Any, look: Callable[[str, Any], Any], widths: Widths | None =
 
 
 def _path(steps: Sequence[Step]) -> str:
+    """Return steps of a walk as the path that a user writes: output.coef_[3]."""
     return f"output{path_text(steps)}"
 
 
@@ -194,6 +198,7 @@ def _plain_array(leaf: Any) -> Any:
 
 
 def _is_record(value: Any) -> bool:
+    """True for an object of a dataclass."""
     return dataclasses.is_dataclass(value) and not isinstance(value, type)
 
 
@@ -205,6 +210,7 @@ def _is_number(leaf: Any) -> bool:
 
 
 def _is_float(leaf: Any) -> bool:
+    """True for a float, or an array of floats."""
     return isinstance(leaf, (float, np.floating)) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f")
 
 

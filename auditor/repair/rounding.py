@@ -77,6 +77,7 @@ class Rounded(Repaired):
         self.mismatch_is = "exact" if tiling == "boxes" and not self.is_estimator else "upper"
 
     def core_of(self, output: Any) -> Apart:
+        """Return the numbers of an output that are rounded, and all else of it apart."""
         return take_apart(output, self.widths, most=MOST_SLANTED if self.tiling in LATTICES else MOST_CELLS)
 
     def finish(self, core: Apart, r: Randomness) -> Any:
@@ -133,6 +134,7 @@ class RoundedPredictions(Repaired):
         super().__init__(learner, f"width={width!r}", predicts=True)
 
     def finish(self, core: Any, r: Randomness) -> OnGrid:
+        """Return the model with predictions on a grid that r places."""
         return OnGrid(core, float(r.child("offset").random()), self.width)
 
     def churn(self, first: Any, second: Any) -> Reals:

@@ -155,4 +155,5 @@ class Sited(_WithoutFinish):
         self.learner = replace(self.learner, fn=self._keyed)
 
     def _keyed(self, sample: Any, r: Any, **params: Any) -> Any:
+        """Run the learner with an r whose draws are keyed by the line that draws."""
         return run_with_sites(self._fn, (sample, r, params), RefusingWitness(), self._own, keyed=True)

@@ -59,6 +59,7 @@ class VotedModel:
     noise: Randomness
 
     def predict(self, points: Any) -> Any:
+        """Return the label that the voters give each point, with noise between the thresholds."""
         return label(shares_of(self.models, points), *self.between, self.noise)
 
 

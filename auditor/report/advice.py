@@ -113,6 +113,7 @@ def _from_few(wobbles: Wobbles) -> Iterator[str]:
 
 
 def _takes(record: Record, option: str) -> bool:
+    """True if the question of a record has this option."""
     return record.question in registered_questions() and option in listed(find_question(record.question).Options)
 
 
@@ -122,4 +123,5 @@ def _chained(record: Record, view: str) -> str:
 
 
 def _sentence(text: str) -> str:
+    """Return a text with a capital letter."""
     return text[:1].upper() + text[1:]

@@ -59,6 +59,7 @@ def audits_over_time(past: Sequence[Past]) -> Iterator[RenderableType]:
 
 
 def _audits(count: int) -> str:
+    """Return a number of audits in words."""
     return "1 audit" if count == 1 else f"{count:,} audits"
 
 
@@ -90,6 +91,7 @@ def _row(audit: Past) -> dict[str, str]:
 
 
 def _day(audit: Past) -> str:
+    """Return when an audit began, as a person writes it."""
     return audit.started.replace("T", " ").removesuffix("+00:00")
 
 
@@ -140,6 +142,7 @@ def watched(past: Sequence[Past], limit: float, *, run_length: float, ever: floa
 
 
 def counts_pairs(audit: Past) -> bool:
+    """True if an audit counted pairs of one cell, so that its rate can be set beside others."""
     return audit.question == "rho" and not audit.plan.get("cells") and counts_of(audit)[0] > 0
 
 

@@ -39,6 +39,7 @@ class Pace:
         self._marks: deque[tuple[float, int]] = deque(maxlen=_MARKS)
 
     def is_due(self, seconds: float) -> bool:
+        """True if it is time to look how the audit is going."""
         return seconds >= self._next
 
     def look(self, inquiry: Inquiry, seconds: float) -> Outlook:
@@ -148,6 +149,7 @@ class Watching:
             self.notice(words[0])
 
     def notice(self, words: str) -> None:
+        """Print a line on standard error."""
         self._console.print(Text(visible(words), style="dim"))
 
 

@@ -79,6 +79,7 @@ def shares(words: Wording, answers: Sequence[SeenText], runs: int) -> str:
 
 
 def _meant(words: Wording, text: str) -> str:
+    """Return what an answer means, in the subject's words, or the answer itself."""
     return words.values.get(text) or text.strip("'")
 
 

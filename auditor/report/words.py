@@ -58,6 +58,7 @@ class Report(NamedTuple):
 
     @property
     def charts(self) -> list[Chart]:
+        """The charts among the parts of the report."""
         return [part for part in self.found if isinstance(part, Chart)]
 
     @property
@@ -191,6 +192,7 @@ def answer_of(record: Record) -> dict[str, Any]:
 
 
 def count_trials(record: Record) -> int:
+    """Return how many trials a record rests on."""
     return record.pairs or sum(cell.pairs for cell in record.cells)
 
 
@@ -213,10 +215,12 @@ def _is_comparison(record: Record) -> bool:
 
 
 def _is_worst_of_several(record: Record) -> bool:
+    """True if a record is of the worst of several sources or inputs."""
     return len(record.cells) > 1 and not _is_comparison(record)
 
 
 def _called(record: Record) -> str:
+    """Return what the audit is called: the name of its entry, if it has one, and the subject."""
     return f"{record.name} ({record.subject})" if record.name else record.subject
 
 
@@ -470,6 +474,7 @@ def _accuracy(record: Record, loss: object) -> Row:
 
 
 def _sizes(record: Record) -> list[int]:
+    """Return the sizes of samples in a record, in order."""
     return sorted({cell.size for cell in record.cells}) or [record.size]
 
 
@@ -718,6 +723,7 @@ def _plotted(x: float, low: float, middle: float, high: float) -> tuple[float, f
 
 
 def _own_value(value: object) -> str:
+    """Return a value of a probe row in a few characters."""
     return f"{value:.4g}" if isinstance(value, float) else shortened(str(value), _NAME)
 
 
@@ -740,6 +746,7 @@ def _group_table(record: Record, found: ProbeRows) -> Table:
 
 
 def _row_noun(record: Record) -> str:
+    """Return what a row of the probe set is called."""
     return "row" if record.resample and not isinstance(record.probe, str) else "probe row"
 
 
@@ -770,6 +777,7 @@ def _differs(one: Element, wobbles: Wobbles) -> str:
 
 
 def _of(one: Element, wobbles: Wobbles) -> str:
+    """Return in how many pairs an element differs: "3 of 7 pairs"."""
     return f"{one.pairs:,} of {wobbles.pairs:,} pairs"
 
 

@@ -67,14 +67,17 @@ class Dataset:
 
     @property
     def count(self) -> int:
+        """How many rows the data set has."""
         return self.way.count
 
     @property
     def resample(self) -> str:
+        """How samples are drawn from the rows, as a user writes it."""
         return self.way.text
 
     @property
     def default_size(self) -> int:
+        """The size of a sample if nobody says: usually that of the data set."""
         return self.way.default_size
 
     @property
@@ -134,6 +137,7 @@ class Dataset:
         return np.array(sorted(found.values()))
 
     def check_size(self, size: int) -> None:
+        """Raise BadValue if samples of this size cannot be drawn in this way."""
         self.way.check_size(size)
 
     @in_host
@@ -151,6 +155,7 @@ class Dataset:
         )
 
     def expect(self, query: Query | None = None) -> float:
+        """Return the exact mean of a query over one row."""
         return (self.law() if query is None else self._law()).expect(query)
 
     def law(self, size: int = LARGEST) -> Law:
@@ -204,6 +209,7 @@ def _lengths(data: Any) -> str:
 
 
 def _features(columns: tuple[str, ...], target: str) -> tuple[str, ...]:
+    """Return the names of all columns but that of the labels."""
     return tuple(name for name in columns if name != target)
 
 
@@ -241,6 +247,7 @@ def is_shift(spec: object) -> bool:
 
 
 def is_file_spec(spec: str) -> bool:
+    """True if the spec of a source names a file of data: data.csv#label."""
     return not is_shift(spec) and spec.partition("#")[0].endswith(SUFFIXES)
 
 

@@ -185,6 +185,7 @@ class Common:
 
     @property
     def _standard(self) -> _Standard:
+        """The standard distribution that this one is shifted and scaled from."""
         return _STANDARD[self._call[0]]
 
     def rvs(self, size: int, random_state: Generator) -> Any:
@@ -193,6 +194,7 @@ class Common:
         return rows.astype(np.int64) if self._standard.is_discrete else rows
 
     def mean(self) -> float:
+        """Return the mean."""
         return float(self._standard.mean(*self._shapes) * self._scale + self._loc)
 
     def support(self) -> tuple[float, float]:

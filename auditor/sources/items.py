@@ -123,6 +123,7 @@ def column_of(items: list[Any], name: str) -> Any:
 
 
 def _are_texts(values: list[Any]) -> bool:
+    """True if all values are texts."""
     return all(isinstance(value, str) for value in values)
 
 

@@ -154,6 +154,7 @@ def prefix(values: Any, bits: int, length: int) -> Any:
 
 
 def _without_zeros(values: Any, weights: Reals) -> Law:
+    """Return the law of the values that have a probability above 0."""
     return Law(values[weights > 0], weights[weights > 0] / weights.sum())
 
 
@@ -212,9 +213,11 @@ class Finite(msgspec.Struct, frozen=True):
         return tuple(part[chosen] for part in values) if isinstance(values, tuple) else values[chosen]
 
     def expect(self, query: Query | None = None) -> float:
+        """Return the exact mean of a query over one row."""
         return self.distribution.expect(query)
 
     def law(self, size: int = LARGEST) -> Law:
+        """Return the law of one row."""
         return self.distribution
 
 
@@ -281,10 +284,12 @@ def _small_binomial(rng: Generator, n: Integers, p: Reals) -> Integers:
 
 
 def _are_tiny(p: Reals) -> npt.NDArray[np.bool_]:
+    """True where a probability is above 0 and too small for numpy's binomial numbers."""
     return np.asarray((p < _TINY) & (p > 0))
 
 
 def _numpy_binomial(rng: Generator, n: Integers, p: Reals) -> Integers:
+    """Draw binomial numbers, one for each pair of n and p."""
     return rng.binomial(n, p) if len(n) > 1 else np.array([rng.binomial(n[0], p[0])])  # a scalar is drawn much faster
 
 

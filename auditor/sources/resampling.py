@@ -68,6 +68,7 @@ class Resampling:
 
     @property
     def default_size(self) -> int:
+        """The size of a sample if nobody says: as many rows as there are."""
         return self.count
 
     def choose(self, rng: Generator, size: int) -> Places:
@@ -94,6 +95,7 @@ class Resampling:
 
     @property
     def _file(self) -> str:
+        """The first sentence of what the rate stands for."""
         return f"rho is that of samples drawn from these {self.count:,} rows."
 
 
@@ -103,12 +105,15 @@ class Subsample(Resampling):
 
     @property
     def default_size(self) -> int:
+        """The size of a sample if nobody says: half of the rows."""
         return self.count // 2
 
     def choose(self, rng: Generator, size: int) -> Places:
+        """Choose rows without replacement."""
         return rng.permutation(self.count)[:size]
 
     def left_out(self, size: int) -> float:
+        """Return how many rows are not in a sample."""
         return float(self.count - size)
 
     def check_size(self, size: int) -> None:
@@ -136,6 +141,7 @@ class Split(Subsample):
         return dealt(rng, self.count, size, part, "rows")
 
     def words(self, size: int, confidence: float) -> str:
+        """Say what the rate of two disjoint parts stands for."""
         return f"{self._file} {_of_parts('row', self.count // (2 * size) if size else 0, confidence)}"
 
 
@@ -196,15 +202,19 @@ class Groups(Resampling):
         return max(1, round(size * len(self.members) / self.count))
 
     def left_out(self, size: int) -> float:
+        """Return how many rows are not in a sample, on average."""
         return self.count * (1 - 1 / len(self.members)) ** self.drawn(size)
 
     def choose_groups(self, rng: Generator, size: int) -> Places:
+        """Choose groups with replacement, as many as make a sample of about this size."""
         return rng.integers(0, len(self.members), size=self.drawn(size))
 
     def rows_of(self, groups: Places) -> Places:
+        """Return the rows of these groups, group by group."""
         return np.concatenate([self.members[group] for group in groups])
 
     def choose(self, rng: Generator, size: int) -> Places:
+        """Choose the rows of whole groups."""
         return self.rows_of(self.choose_groups(rng, size))
 
     def ids_of(self, groups: Places) -> Any:
@@ -262,15 +272,19 @@ class SplitGroups(Groups):
 
     @property
     def default_size(self) -> int:
+        """The size of a sample if nobody says: half of the rows."""
         return self.count // 2
 
     def drawn(self, size: int) -> int:
+        """Return how many groups a sample of about this size has, at most half of all."""
         return min(len(self.members) // 2, Groups.drawn(self, size))
 
     def left_out(self, size: int) -> float:
+        """Return how many rows are not in a sample, on average."""
         return self.count * (1 - self.drawn(size) / len(self.members))
 
     def choose_groups(self, rng: Generator, size: int) -> Places:
+        """Choose groups without replacement."""
         return rng.permutation(len(self.members))[: self.drawn(size)]
 
     def choose_part(self, rng: Generator, size: int, part: int) -> Places:
@@ -278,12 +292,14 @@ class SplitGroups(Groups):
         return self.rows_of(dealt(rng, len(self.members), self.drawn(size), part, "groups"))
 
     def check_size(self, size: int) -> None:
+        """Raise BadValue if two disjoint samples of this size cannot be made of whole groups."""
         Groups.check_size(self, size)
         if size > self.count // 2:
             words = f"is more than --resample {self.text} can take of {self.count} rows: {self.count // 2}"
             raise BadValue("size", size, words)
 
     def words(self, size: int, confidence: float) -> str:
+        """Say what the rate of two samples of disjoint groups stands for."""
         taken, groups = self.drawn(size), len(self.members)
         return (
             f"rho is that of samples of {taken:,} whole groups by {self.column.name!r}, out of the {groups:,} of these "
@@ -332,6 +348,7 @@ class Strata(Resampling):
 
 
 def _largest(ids: Any) -> int:
+    """Return the largest id that the type of the ids can hold."""
     return int(np.iinfo(ids.dtype).max)
 
 
@@ -424,6 +441,7 @@ def _blocks(text: str, argument: str, rows: Any, names: tuple[str, ...], count: 
 
 
 def _called(name: str) -> str:
+    """Return what a column is called in a sentence about a series."""
     return {"": "this one", "the labels": "that of the labels"}.get(name, f"column {name!r}")
 
 

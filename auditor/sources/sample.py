@@ -161,6 +161,7 @@ class RowSample(Sample):
         return self._handed_on(self._rows[start : start + n])
 
     def _handed_on(self, rows: Any) -> RowSample:
+        """Return these rows as a sample of their own."""
         return RowSample(rows, self._own)
 
     def _all(self) -> Any:
@@ -187,6 +188,7 @@ class RowSample(Sample):
         return self._remaining()
 
     def _look(self) -> None:
+        """Take note that rows were looked at: none of them is fresh from here on."""
         self._seen = self._seen or (None, np.zeros(0, dtype=np.int64))
 
     def counts(self) -> tuple[Any, Integers]:
@@ -196,9 +198,11 @@ class RowSample(Sample):
         return self._seen
 
     def map(self, fn: Query) -> RowSample:
+        """Return the sample of fn(row) for each row."""
         return self._handed_on(fn(self._all()))
 
     def prefixes(self, bits: int, length: int) -> RowSample:
+        """Return the sample of the first `length` bits of each row, of which each has `bits`."""
         return self.map(lambda x: prefix(x, bits, length))
 
     def medians(self, n: int) -> RowSample:
@@ -246,12 +250,15 @@ class CountSample(Sample):
         super().__init__(size)
 
     def _split(self, n: int) -> CountSample:
+        """Return n examples as a sample of their own, which is drawn from the same law."""
         return CountSample(self._law, n, self._rng)
 
     def _handed_on(self, law: Law, size: int) -> CountSample:
+        """Return a sample of so many examples from this law, with the same randomness."""
         return CountSample(law, size, self._rng)
 
     def _randomness(self) -> Generator:
+        """Return the generator that decides which examples are accepted."""
         return self._rng
 
     def counts(self) -> tuple[Any, Integers]:
@@ -296,9 +303,11 @@ class CountSample(Sample):
         return math.fsum(results * counts)
 
     def map(self, fn: Query) -> CountSample:
+        """Return the sample of fn(example) for each example, drawn from the law of fn."""
         return self._handed_on(self._law.map(fn), self._spend(self._left))
 
     def prefixes(self, bits: int, length: int) -> CountSample:
+        """Return the sample of the first `length` bits of each example."""
         return self._handed_on(self._law.prefixes(bits, length), self._spend(self._left))
 
     def medians(self, n: int) -> CountSample:
@@ -308,6 +317,7 @@ class CountSample(Sample):
         return self._handed_on(self._law.medians(n), self._spend(self._left) // n)
 
     def common_prefixes(self, bits: int) -> CountSample:
+        """Return the sample of how many leading bits two examples have in common."""
         return self._handed_on(self._law.common_prefixes(bits), self._spend(self._left) // 2)
 
     def thin(self, mu: Query, keep: int) -> CountSample | None:
@@ -352,6 +362,7 @@ def _ordered(rows: Any) -> Any:
 
 
 def _length(rows: Any) -> int:
+    """Return how many rows an array or (X, y) has."""
     return len(rows[0]) if isinstance(rows, tuple) else len(rows)
 
 
@@ -394,8 +405,10 @@ def _never_changes(value: Any) -> bool:
 
 
 def _as_it_is(value: Any) -> Any:
+    """Return the value itself: it cannot be changed, so that it needs no copy."""
     return value
 
 
 def _copied_array(array: Any) -> Any:
+    """Return a copy of an array with the same memory layout."""
     return array.copy(order="K")

@@ -133,6 +133,7 @@ def _strongest(rows: Any, names: tuple[str, ...]) -> str:
 
 
 def rows_in_parts(rows: Any) -> int:
+    """Return how many rows a table or (X, y) has."""
     return rows_in(rows[0] if isinstance(rows, tuple) else rows)
 
 

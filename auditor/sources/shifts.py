@@ -60,6 +60,7 @@ class Shifted(msgspec.Struct, frozen=True):
         return self.base.count
 
     def draw(self, rng: Generator, size: int) -> Any:
+        """Draw rows of the data set, and change them."""
         return self._changed(rng, self._numbers(rng, size, self.weights))
 
     def outside(self, rng: Generator, size: int, fresh: Generator, count: int) -> Any:
@@ -86,9 +87,11 @@ class Shifted(msgspec.Struct, frozen=True):
         return x if y is None else (x, y)
 
     def expect(self, query: Query | None = None) -> float:
+        """Raise UnknownTruth: the mean over changed rows is not known."""
         raise UnknownTruth(f"the exact mean over {self.spec} is not known")
 
     def law(self, size: int = LARGEST) -> Law:
+        """Raise UnknownTruth: the values of changed rows cannot be listed."""
         raise UnknownTruth(f"the values of {self.spec} cannot be listed")
 
 
@@ -122,6 +125,7 @@ class Mixture(msgspec.Struct, frozen=True):
         return np.where(from_second.reshape(-1, *[1] * (one.ndim - 1)), other, one)
 
     def expect(self, query: Query | None = None) -> float:
+        """Return the exact mean of a query over one row: both means, weighted by their shares."""
         return float((1 - self.share) * self.first.expect(query) + self.share * self.second.expect(query))
 
     def law(self, size: int = LARGEST) -> Law:
@@ -219,6 +223,7 @@ def _labels(base: Dataset) -> Any:
 
 
 def _is_weight(value: object) -> bool:
+    """True for a finite number of at least 0."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < float("inf")
 
 

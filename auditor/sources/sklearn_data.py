@@ -75,6 +75,7 @@ class _Refusing:
     """Stands in for urllib's opener, and refuses every address."""
 
     def open(self, address: Any, *_: Any) -> NoReturn:
+        """Refuse to download anything."""
         raise _WouldDownload(f"{getattr(address, 'full_url', address)} would have to be fetched")
 
 

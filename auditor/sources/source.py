@@ -82,6 +82,7 @@ class Sampler:
     _laws: dict[int, Law] = field(default_factory=dict, compare=False, repr=False)
 
     def draw(self, rng: Generator, size: int) -> Any:
+        """Draw rows by the user's function, and check what it returns."""
         return _checked(self._called(self.fn, "fn(rng, {1})", rng, size), size, self.name)
 
     def _called(self, fn: Callable[..., Any], how: str, *arguments: Any) -> Any:
@@ -194,6 +195,7 @@ def is_source(source: object) -> bool:
 
 
 def _of_others(source: Any, spec: str | None) -> Sampler:
+    """Return the source of an object of the user's that can draw."""
     return Sampler(str(getattr(source, "name", None) or spec or type(source).__qualname__), spec, source.draw, source)
 
 
@@ -331,6 +333,7 @@ def _part(spec: str) -> Source:
 
 @lru_cache(maxsize=4)
 def _read_before(spec: str, stamp: tuple[int, int] | None) -> Source:
+    """Return the source of a file that was read before, by its spec and the time of its last change."""
     return load_source(spec)
 
 

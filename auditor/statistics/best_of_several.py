@@ -178,6 +178,7 @@ class Choice:
         return plan
 
     def _is_settled(self, j: int, k: int) -> bool:
+        """True if j is shown to be neither less accurate nor less stable than k, but for the tolerances."""
         return j == k or bool(self._no_worse[j, k] and self._no_shakier[j, k])
 
     def _log_evidence(self, of: int, p: Reals | float) -> Reals:

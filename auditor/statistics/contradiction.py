@@ -66,4 +66,5 @@ def _log_mean(m: float, sign: float) -> Reals:
 
 
 def _log_average(logs: Reals) -> float:
+    """Return the log of the mean of numbers, from their logs."""
     return log_sum(logs) - math.log(len(logs))

@@ -101,6 +101,7 @@ class _Walk:
         self.alive, self.least = self.alive[cut:], self.least + cut
 
     def _mismatches(self, some: Reals) -> float:
+        """Return the mean number of mismatches of some audits, weighted by their probabilities."""
         return float(some @ np.arange(self.least, self.least + len(some)))
 
     def is_over(self) -> bool:

@@ -22,6 +22,7 @@ def at_least(value: float, digits: int = 3, *, beside: float | None = None) -> s
 
 
 def between(low: float, high: float, *, beside: float | None = None) -> str:
+    """Return "between 0.01 and 0.03", the lower limit rounded down and the upper one up."""
     return f"between {at_least(low, beside=beside)} and {at_most(high, beside=beside)}"
 
 
@@ -53,6 +54,7 @@ def percent(confidence: float) -> str:
 
 
 def sure(confidence: float) -> str:
+    """Return a confidence in words: "95 % confidence"."""
     return f"{percent(confidence)} confidence"
 
 
@@ -70,4 +72,5 @@ def _rounded(value: float, digits: int, rounding: str, beside: float | None = No
 
 
 def _order(a: float, b: float) -> int:
+    """Return -1, 0 or 1: on which side of b a is."""
     return (a > b) - (a < b)

@@ -192,6 +192,7 @@ class MeanEvidence:
 
 
 def _mixed(terms: Reals, atom: float) -> float:
+    """Return the log of a mixture of likelihood ratios, from their logs and that of the atom."""
     return log_sum(np.append(LOG_WEIGHTS + terms, math.log(ATOM) + atom))
 
 

@@ -41,6 +41,7 @@ class Groups(msgspec.Struct, frozen=True):
 
     @classmethod
     def empty(cls, runs: int) -> Groups:
+        """Return the counts before the first string."""
         return cls(runs, (0,) * runs)
 
     def add(self, outside: int) -> Groups:
@@ -56,9 +57,11 @@ class Groups(msgspec.Struct, frozen=True):
 
     @property
     def strings(self) -> int:
+        """How many strings were run."""
         return sum(self.exactly)
 
     def at_least(self, t: int) -> int:
+        """Return how many strings had t runs or more outside their most frequent output."""
         return sum(self.exactly[t:])
 
     def beyond(self, eta: float) -> int:
@@ -172,9 +175,11 @@ class NuGate:
         return _mixed([float(log_e_fail(n, groups.at_least(t), nu + (1 - nu) * a)) for t, a in self._failing])
 
     def is_pass(self, groups: Groups) -> bool:
+        """True if nu(eta) is shown to be at most nu."""
         return self.log_e_pass(groups, self.nu) >= -math.log(self.alpha_pass)
 
     def is_fail(self, groups: Groups) -> bool:
+        """True if nu(eta) is shown to be above nu."""
         return self.log_e_fail(groups, self.nu) >= -math.log(self.alpha_fail)
 
     def upper(self, groups: Groups) -> float:

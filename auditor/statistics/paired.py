@@ -53,6 +53,7 @@ class Halves(NamedTuple):
 
     @property
     def n(self) -> int:
+        """How many values there are."""
         return self.zero + self.half + self.one
 
     def plus(self, twice: int) -> Halves:
@@ -60,6 +61,7 @@ class Halves(NamedTuple):
         return Halves(self.zero + (twice == 0), self.half + (twice == 1), self.one + (twice == 2))
 
     def mean(self) -> float | None:
+        """Return the mean of the values; None if there are none."""
         return (self.half + 2 * self.one) / (2 * self.n) if self.n else None
 
 
@@ -106,6 +108,7 @@ class VersionCounts(NamedTuple):
 
     @property
     def pairs(self) -> int:
+        """How many pairs were run in both versions."""
         return self.neither + self.old + self.new + self.both
 
     def plus(self, *, old: bool, new: bool) -> VersionCounts:

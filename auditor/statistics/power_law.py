@@ -60,6 +60,7 @@ class _Counts:
         return _crossing(slope, top - 60, top)  # there all rho together are below any k / n
 
     def profile(self, b: float) -> float:
+        """Return the log likelihood at slope b, at the height that fits best."""
         return float(self.log_likelihood(np.array(self.best_height(b)), np.array(b)))
 
 

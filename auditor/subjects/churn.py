@@ -83,6 +83,7 @@ def share_of_labels(left: Any, right: Any) -> float:
 
 
 def has_rows(points: Any, rows: int | None) -> bool:
+    """True if there is a prediction for each of so many rows."""
     return points is not None and len(points) == rows
 
 
@@ -119,8 +120,10 @@ def unpack(packed: list[Any]) -> np.ndarray:
 
 
 def _text(array: np.ndarray) -> str:
+    """Return an array as text: compressed, in base 64."""
     return b64encode(zlib.compress(array.tobytes(), 1)).decode()
 
 
 def _plain(label: Any) -> Any:
+    """Return a label as JSON can hold it."""
     return label.decode("utf-8", "replace")[:_LONGEST] if isinstance(label, bytes) else label

@@ -190,6 +190,7 @@ def known_params(estimator: Any) -> dict[str, Any]:
 
 
 def _takes_any(kind: type) -> bool:
+    """True if a class takes any keyword."""
     return any(one.kind == one.VAR_KEYWORD for one in signature_of(kind).values())
 
 
@@ -375,10 +376,12 @@ def predicts_numbers(estimator: Any) -> bool:
 
 
 def is_classifier(estimator: Any) -> bool:
+    """True for an estimator that predicts classes."""
     return hasattr(estimator, "predict") and _is_kind(estimator, "ClassifierMixin", "classifier")
 
 
 def is_outlier_detector(estimator: Any) -> bool:
+    """True for an estimator that tells outliers from the rest."""
     return _is_kind(estimator, "OutlierMixin", "outlier_detector")
 
 

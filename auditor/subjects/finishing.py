@@ -74,6 +74,7 @@ class Finishing(msgspec.Struct, frozen=True):
 
     @property
     def functions(self) -> list[Callable[..., Any]]:
+        """The functions that the subject's author declared as its steps."""
         return [step.fn for step in (self.core, self.finish, self.mismatch) if step]
 
     def run(self, sample: Any, r: Any, **given: Any) -> Any:
@@ -106,6 +107,7 @@ class Finishing(msgspec.Struct, frozen=True):
         return min(max(float(m), 0.0), 1.0)
 
     def of(self, settings: Mapping[str, Any]) -> Finishing:
+        """Return the steps with these parameters."""
         return replace(self, settings=settings)
 
 
@@ -117,6 +119,7 @@ class SettledCore:
         self._core = self._copy(core)
 
     def copy(self) -> Any:
+        """Return a copy of the core that a finish may change."""
         return self._copy(self._core)
 
 

@@ -191,6 +191,7 @@ def own_files(things: Iterable[object]) -> tuple[list[Path], set[str]]:
 
 
 def is_installed(path: Path) -> bool:
+    """True if a file is of an installed package or of Python itself, and not the user's own."""
     return any(part in _INSTALLED for part in path.parts) or any(map(path.is_relative_to, _PYTHONS))
 
 
@@ -344,16 +345,19 @@ def _roots(names: tuple[str, ...], by_file: frozenset[str], _path: tuple[str, ..
 
 
 def _resolved(place: str | Path) -> Path:
+    """Return a folder without links, as an absolute path."""
     return _real(os.path.abspath(place))
 
 
 @functools.lru_cache(maxsize=256)  # every folder above it is looked at, for every place of sys.path in every record
 def _real(place: str) -> Path:
+    """Return a path without links."""
     return Path(os.path.realpath(place))
 
 
 @functools.cache  # sysconfig expands every variable it knows for each of them
 def _installed() -> tuple[Path, ...]:
+    """Return the folders in which Python and its packages are installed."""
     return tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 

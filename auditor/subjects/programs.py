@@ -83,6 +83,7 @@ class Program(msgspec.Struct, frozen=True):
 
     @property
     def takes_seed(self) -> bool:
+        """True if the program's words have a place for a seed that r decides."""
         return "seed" in self.placeholders
 
     @property
@@ -201,10 +202,12 @@ def _closest(name: str) -> str:
 
 
 def _filled(word: str, given: Mapping[str, str]) -> str:
+    """Return a word of the command line with its placeholders filled in."""
     return _NAMED.sub(lambda match: f"{{{match[1]}}}" if match[1] else given[match[2]], word)
 
 
 def _text_of(value: object) -> str:
+    """Return a parameter as a word of the command line."""
     return str(value) if isinstance(value, (str, int, float)) else json.dumps(value, default=str)
 
 
@@ -449,6 +452,7 @@ def _named(data: Any, name: str, known: Sequence[str]) -> dict[str, Any]:
 
 
 def _as_array(column: Any) -> Any:
+    """Return a column as an array."""
     return np.asarray(column if isinstance(column, (list, np.ndarray)) else column.to_numpy())
 
 

@@ -195,10 +195,12 @@ def _by_labels(source: Any) -> Scorer:
 
 
 def own_score(output: Any, x: Any, y: Any) -> Any:
+    """Return the score that a fitted model gives itself."""
     return output.score(x, y)
 
 
 def by_labels(output: Any, x: Any, y: Any) -> float:
+    """Return R squared, and at least -1, where labels are real numbers; the accuracy where they are classes."""
     return max(-1.0, r_squared(output, x, y)) if _are_real(y) else accuracy(output, x, y)
 
 
@@ -222,6 +224,7 @@ _OURS = {"accuracy": accuracy, "r2": r_squared}
 
 
 def _are_real(y: Any) -> bool:
+    """True if labels are floating-point numbers."""
     return np.asarray(y).dtype.kind == "f"
 
 

@@ -403,6 +403,7 @@ def _is_plain(annotation: object, but: type) -> bool:
 
 
 def _is_union(annotation: object) -> bool:
+    """True for an annotation such as int | None."""
     return typing.get_origin(annotation) in (typing.Union, types.UnionType)
 
 

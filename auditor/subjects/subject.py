@@ -343,6 +343,7 @@ def _declared_source(subject: Subject) -> object:
 
 @in_host
 def _declared_asks(subject: Subject) -> dict[str, Any]:
+    """Return the questions that the subject's author declared, at the subject's parameters."""
     return {name: subject._at_parameters(f"asked {name}", value) for name, value in subject.declared.asks.items()}
 
 

@@ -56,10 +56,12 @@ def argmax(output: Any) -> Any:
 
 
 def top(output: Any, n: int) -> Any:
+    """Return the places of the n largest numbers."""
     return _chosen_places(output, sorted(_from_largest(output)[:n].tolist()))
 
 
 def ranking(output: Any) -> tuple[Any, ...]:
+    """Return all places, that of the largest number first."""
     return tuple(_labels_or_indices(output, _from_largest(output).tolist()))
 
 

@@ -55,6 +55,7 @@ class _Named(msgspec.Struct, frozen=True):
 
 
 def _plain(see: Callable[[Any], Any], **about: bool) -> _Named:
+    """Return a named view without an argument."""
     return _Named(lambda _: see, **about)  # type: ignore[arg-type]
 
 
@@ -95,6 +96,7 @@ class Link(msgspec.Struct, frozen=True):
 
     @property
     def keeps_rows(self) -> bool:
+        """True if what it makes of an array has a row for each row."""
         return self.needs_probe or not self.kind or _VIEWS[self.kind].keeps_rows
 
 

@@ -214,6 +214,7 @@ def _pair(bench: Bench, index: int, fell: Mapping[int, str]) -> tuple[Any, Any, 
 
 
 def _is_bottom(*outputs: Any) -> bool:
+    """True if one of the runs gave no output."""
     return any(type(one) is NoOutput for one in outputs)
 
 

@@ -69,6 +69,7 @@ class _Benches:
 
     @property
     def host(self) -> HostState:
+        """The state of the host that this process is."""
         return this_host[0]
 
     def begin_preflight(self, steps: Generator[Step, None, PreflightFound]) -> None:

@@ -267,6 +267,7 @@ def _private(subject: Subject, private: str | None) -> str | None:
 
 
 def _first(*values: Any) -> Any:
+    """Return the first value that is not None."""
     return next((value for value in values if value is not None), None)
 
 

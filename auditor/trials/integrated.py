@@ -70,6 +70,7 @@ class CorePair(msgspec.Struct, frozen=True):
 
     @property
     def is_compared(self) -> bool:
+        """True if the subject's own function was run too, and compared with its steps."""
         return self.runs > 2
 
 
@@ -218,6 +219,7 @@ class Half:
             return bench.no_output(error, index, which)
 
     def _finish_a_copy(self, core: SettledCore, r: Any) -> Any:
+        """Finish a copy of the core, since a finish may change it."""
         return self._finish(core.copy(), r)
 
 
@@ -232,6 +234,7 @@ def _steps(bench: Bench) -> Finishing:
 
 
 def _short(settled: Any) -> str:
+    """Return an output in a few characters."""
     return "no output" if type(settled) is NoOutput else describe(settled, _SHOWN)
 
 

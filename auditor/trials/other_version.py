@@ -154,6 +154,7 @@ class VersionProcess:
 
     @property
     def is_open(self) -> bool:
+        """True if the process of the other version still runs."""
         return self.host.gone() is None
 
 

@@ -261,6 +261,7 @@ def _notes(bench: Bench, found: PreflightFound, second: str) -> Iterator[tuple[s
 
 
 def _has_labels(source: object) -> bool:
+    """True if the rows of a source come with labels."""
     return isinstance(getattr(source, "rows", None), tuple)
 
 
@@ -560,6 +561,7 @@ _GENERATORS: dict[str, tuple[Callable[[], Any], Callable[[Any], object], Callabl
 
 
 def _global_states() -> dict[str, Any]:
+    """Return the states of the global random generators, by name."""
     return {name: read() for name, (read, _, _) in _GENERATORS.items()}
 
 

@@ -270,6 +270,7 @@ class SecondProcess:
         return {} if self._found is None else self._found.read
 
     def _patience(self, seconds: float) -> float:
+        """Return for how many seconds the process is waited for, given what a run takes here."""
         return _START + (_SLOWER * seconds if self._timeout is None else min(_SLOWER * seconds, 2 * self._timeout))
 
     def _wait(self, deadline: float) -> bytes:

@@ -155,6 +155,7 @@ class Bench(msgspec.Struct, frozen=True):
         return copied(sample) if self.copies else sample
 
     def _rng(self, index: int, which: int) -> Randomness:
+        """Return the generator that draws the sample of one run of a pair."""
         return from_key(self.keys.sample(which).child(index))
 
     def outside(self, index: int, which: int) -> Any:
@@ -361,6 +362,7 @@ def _predictions(points: Any, second: Any) -> tuple[Any, ...]:
 
 
 def scores_of(*scores: float | None) -> tuple[float | None, ...]:
+    """Return the scores of a trial's runs; nothing if none has one."""
     return () if all(one is None for one in scores) else scores
 
 

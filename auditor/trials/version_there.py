@@ -113,10 +113,12 @@ def _check_place(subject: Subject, inside: str, outside: str) -> None:
 
 
 def _is_in(file: str, folder: str) -> bool:
+    """True if a file is in a folder, once links are followed."""
     return Path(os.path.realpath(file)).is_relative_to(folder)
 
 
 def _is_ours(module: ModuleType, file: str) -> bool:
+    """True if a module is auditor's own, or was installed: it is the same for both versions."""
     return module.__name__.partition(".")[0] == "auditor" or is_installed(Path(file))
 
 

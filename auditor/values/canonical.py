@@ -58,6 +58,7 @@ _CONTAINERS: tuple[Any, ...] = (list, tuple, dict, set, frozenset)
 
 
 def _float(value: float) -> bytes:
+    """Return the code of a float: NaN is NaN, and -0.0 is 0.0."""
     return b"d" + struct.pack("<d", value + 0.0 if value == value else math.nan)  # + 0.0 turns -0.0 into 0.0
 
 
@@ -298,6 +299,7 @@ def _container(value: Any) -> Node | None:
 
 
 def class_name(kind: type) -> str:
+    """Return the full name of a class."""
     return f"{kind.__module__}.{kind.__qualname__}"
 
 

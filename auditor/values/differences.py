@@ -469,6 +469,7 @@ def _unequal(a: Any, b: Any) -> Any:
 
 
 def _codes(array: Any) -> list[bytes]:
+    """Return the code of each element of an array."""
     return moments(array) if array.dtype.kind in "mM" else [leaf_code(one) for one in array.ravel().tolist()]
 
 

@@ -220,6 +220,7 @@ def _word(value: object) -> str:
 
 
 def _cut(text: str) -> str:
+    """Return a path that is short enough for a record."""
     return text if len(text) <= _PATH else f"{text[: _PATH - 3]}..."
 
 

@@ -220,6 +220,7 @@ def _xarray(xarray: Any, value: Any) -> Node | None:
 
 
 def _variable(value: Any) -> list[tuple[Step, object]]:
+    """Return the dimensions and values of a variable of xarray, as parts of its node."""
     return [(".dims", tuple(value.dims)), (".values", np.asarray(value.values))]
 
 

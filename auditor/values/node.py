@@ -62,6 +62,7 @@ class Node(NamedTuple):
 
     @property
     def is_array(self) -> bool:
+        """True for an array of elements, and not of records."""
         return self.array is not None and self.array.dtype.names is None
 
     def code(self, codes: list[bytes]) -> bytes:

@@ -220,6 +220,7 @@ def fingerprint(value: object) -> str:
 
 
 def _name(value: object) -> str:
+    """Return a short digest of a value's canonical form."""
     return hashlib.blake2b(code_of(value), digest_size=16).hexdigest()
 
 
@@ -289,6 +290,7 @@ def describe(value: object, limit: int = 200) -> str:
 
 
 def class_text(value: object) -> str:
+    """Return the class of a value, by name; of a settled value that of the original."""
     return type(value.source if isinstance(value, Settled) else value).__qualname__
 
 
@@ -310,6 +312,7 @@ def step_text(step: Step) -> str:
 
 
 def path_text(steps: Sequence[Step]) -> str:
+    """Return steps as a path: .coef_[3]."""
     return "".join(map(step_text, steps))
 
 

@@ -34,6 +34,7 @@ def _compare(targets: Sequence[str], **options: Any) -> int:
 
 
 def _is_record(word: str) -> bool:
+    """True if a word of the command line is the file of a record, and not a target."""
     return word.endswith(".json") and Path(word).is_file()
 
 

@@ -129,6 +129,7 @@ class Choose(Question):
         return Choosing(counted, plan, scorer, measure, float(options.score_within), float(options.margin))
 
     def cell_of(self, request: Request, record: Record, row: CellRow) -> Cell:
+        """Return the candidate that a row of the record is about."""
         return make_candidates(request)[record.cells.index(row)]
 
 

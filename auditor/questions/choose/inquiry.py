@@ -33,6 +33,7 @@ class ChoosePlan(Plan, frozen=True):
 
     @property
     def least_trials(self) -> int:
+        """The trials after which candidates that are all alike are decided."""
         return self.count * self.least
 
 
@@ -78,6 +79,7 @@ class Choosing(CountsCells):
 
     @property
     def score_name(self) -> str:
+        """What the score is called: the scorer's name, or that of accuracy."""
         return self.scorer.name if self.scorer else ACCURATE
 
     def steps(self) -> Steps:

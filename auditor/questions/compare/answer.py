@@ -17,10 +17,12 @@ BETTER, WORSE, NONE_SHOWN, NOT_COMPARABLE = "better", "worse", "no difference sh
 
 
 def change_of(shown: ShownChange) -> str:
+    """Return what is shown of the new version: better, worse, or neither."""
     return BETTER if shown.better else WORSE if shown.worse else NONE_SHOWN
 
 
 def outcome_of(shown: ShownChange) -> str:
+    """Return the verdict: a fail if rho rose by more than the margin, a pass if it is shown that it did not."""
     return "fail" if shown.beyond else "pass" if shown.within else "inconclusive"
 
 
@@ -62,6 +64,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def rho(self) -> RhoInterval:
+        """Return rho of this version with its interval, as a record has it."""
         return RhoInterval(self.estimate, self.low, self.high, self.confidence, METHODS["anytime"])
 
 
@@ -81,6 +84,7 @@ class RhoDifference(msgspec.Struct, frozen=True, kw_only=True):
         return cls(estimate=estimate, low=low, high=high, confidence=confidence)
 
     def measure(self, method: str) -> Measure:
+        """Return the difference of rho between the versions as a measure of the record."""
         return Measure("rho_new - rho_old", self.estimate, self.low, self.high, self.confidence, method)
 
 

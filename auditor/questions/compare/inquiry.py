@@ -58,6 +58,7 @@ class ComparingPlan(Plan, frozen=True):
 
     @property
     def least_trials(self) -> int:
+        """The trials after which versions that never differ are decided: both versions of each pair."""
         return 2 * self.least
 
 
@@ -94,6 +95,7 @@ class Comparing(CountsCells):
             self.versions.worktree.close()
 
     def settings(self) -> dict[str, Any]:
+        """Return what distinguishes this comparison from others with the same plan and cells, for the ledger."""
         return {"margin": self.margin, "old": self.versions.identity}
 
     @property

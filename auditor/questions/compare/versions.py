@@ -98,6 +98,7 @@ def _both_here(request: Request, cell: Cell) -> Versions:
 
 
 def _with(params: Mapping[str, Any]) -> list[str]:
+    """Return the parameters of the old version as words for its name."""
     return [f"with {' '.join(f'{name}={param_text(value)}' for name, value in params.items())}"] if params else []
 
 

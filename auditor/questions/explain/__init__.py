@@ -107,11 +107,13 @@ class Explain(Question):
         return ExplainInquiry(cell, plan, pairs, traces=options.trace, words=words)
 
     def title(self, record: Record) -> str:
+        """Return the first line of the report: what was found, two blanks, and the subject."""
         return f"{_outcome(record)}  {record.subject}"
 
     parts = staticmethod(explain_parts)
 
     def bars(self, record: Record) -> Sequence[tuple[str, Bar]]:
+        """Return a bar for each experiment: how often pairs differ with that cause taken away."""
         return bars_of(record)
 
     def again(self, bench: Bench, index: int) -> Iterator[Part]:

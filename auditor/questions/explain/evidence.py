@@ -48,10 +48,12 @@ class ExperimentCounts(msgspec.Struct):
 
     @property
     def kind(self) -> str:
+        """The short name of the cause that the experiment is about."""
         return self.experiment.kind
 
     @property
     def can_run(self) -> bool:
+        """True unless there is a reason not to run this experiment."""
         return not self.why_not and self.error is None
 
     # Counting.
@@ -107,6 +109,7 @@ class ExperimentCounts(msgspec.Struct):
         return self.can_run and self.pairs > 0 and log_evidence(self.outcomes) >= needed
 
     def is_given_up(self) -> bool:
+        """True if the pairs so far speak so clearly against this cause that no more are run."""
         return log_evidence_against(self.outcomes) >= GIVEN_UP
 
     def has_effect(self, needed: float) -> bool:
@@ -129,6 +132,7 @@ class ExperimentCounts(msgspec.Struct):
         return self.twice > 0 and self.nothing_drawn == self.twice
 
     def rate(self) -> float | None:
+        """Return the share of pairs that still differ in the experiment; None if none was run."""
         return self.mismatches / self.pairs if self.pairs else None
 
     def explains(self) -> float:

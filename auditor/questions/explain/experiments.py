@@ -40,6 +40,7 @@ class Experiment(msgspec.Struct, frozen=True):
 
 
 def _unless(quantifier: Callable[[Iterator[Any]], bool], trait: str, reason: str) -> Callable[[Looked, Bench], str]:
+    """Return a condition of an experiment: the reason not to run it, unless any or all outputs have a trait."""
     return lambda looked, bench: "" if quantifier(one.get(trait) for one in looked) else reason
 
 

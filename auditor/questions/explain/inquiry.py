@@ -106,22 +106,27 @@ class ExplainInquiry(Inquiry):
 
     @property
     def asks(self) -> str:
+        """What is asked, in a sentence, and how many pairs it takes at most."""
         return f"why do two runs differ? {len(self.experiments)} experiments, {self.plan.budget:,} pairs at most"
 
     @property
     def pairs(self) -> int:
+        """Pairs that were run as the learner is."""
         return len(self.differs)
 
     @property
     def mismatches(self) -> int:
+        """Pairs that differ, of those that were run as the learner is."""
         return sum(self.differs)
 
     @property
     def rate(self) -> float | None:
+        """The share of pairs that differ as the learner is; None if none was run."""
         return self.mismatches / self.pairs if self.pairs else None
 
     @property
     def size(self) -> int:
+        """The rows of a sample."""
         return self.cells[PLAIN].size
 
     @property
@@ -131,9 +136,11 @@ class ExplainInquiry(Inquiry):
         return bench is not None and isinstance(bench.source, Dataset)
 
     def of(self, kind: str) -> ExperimentCounts:
+        """Return the counts of the experiment about this cause."""
         return next(one for one in self.experiments if one.kind == kind)
 
     def detail(self, name: str) -> list[dict[str, Any]]:
+        """Return what the pairs of an additional look showed, by the name of the look."""
         return self.payloads.get(self.details[name], [])
 
     @property
@@ -295,6 +302,7 @@ class ExplainInquiry(Inquiry):
         return min(self.each, _BLURRED) if self.is_hidden() else self.each
 
     def _most_with_two_r(self, one: ExperimentCounts) -> int:
+        """Return how many samples are run with two values of r at most."""
         return self._most if one.is_without_r() else min(self._most, _FRESH)
 
     # What is known.
@@ -306,6 +314,7 @@ class ExplainInquiry(Inquiry):
 
     @property
     def needed(self) -> float:
+        """The evidence that a cause takes, so that all causes that are named hold together."""
         return needed(self.plan.alpha, len(self.tests))
 
     @property
@@ -398,6 +407,7 @@ class ExplainInquiry(Inquiry):
         return False
 
     def _in_cell(self, cell: int) -> ExperimentCounts:
+        """Return the experiment that a cell belongs to."""
         return next(one for one in self.experiments if cell in (one.changed_cell, one.twice_cell))
 
     def _add_shams(self, one: ExperimentCounts, trial: Trial) -> None:
@@ -426,12 +436,15 @@ class ExplainInquiry(Inquiry):
             self._in_cell(cell).error = error
 
     def settings(self) -> dict[str, Any]:
+        """Return what distinguishes this inquiry from others with the same plan and cells, for the ledger."""
         return {"experiments": [one.kind for one in self.experiments], "traces": self.traces}
 
     def verdict(self) -> Verdict:
+        """Return the verdict: which causes are shown, in a sentence."""
         return conclusion.verdict_of(self)
 
     def answer(self) -> Answer:
+        """Return what the record says: the causes, the experiments, and what else was noticed."""
         return conclusion.answer_of_inquiry(self)
 
     def outlook(self) -> Outlook:

@@ -335,13 +335,16 @@ class _WatchedKey(Key):
         self.asked = asked
 
     def child(self, *names: Name) -> Key:
+        """Return the key of a named part of r, and note that r was asked for something."""
         self.asked.append(True)
         return _WatchedKey(super().child(*names).digest, self.asked)
 
     def again(self) -> Key:
+        """Return the same key, which notes that it is asked where this one does."""
         return _WatchedKey(self.digest, self.asked)
 
     def spawn(self, n_children: int) -> list[Key]:  # type: ignore[override]
+        """Return children of the key, and note that r was asked for something."""
         self.asked.append(True)
         return super().spawn(n_children)
 
@@ -379,6 +382,7 @@ def other_size(bench: Bench, index: int, fell: Fell) -> Trial:
 
 
 def quarter(size: int) -> int:
+    """Return a quarter of so many rows, and at least one."""
     return max(1, size // 4)
 
 

@@ -241,26 +241,32 @@ def _width(inquiry: ExplainInquiry) -> str:
 
 
 def _share(one: ExperimentCounts) -> str:
+    """Return in how many of the samples that were run twice the output changed."""
     return f"{one.shown:,} of {one.twice:,}"
 
 
 def _pairs(one: ExperimentCounts) -> str:
+    """Say how many pairs differ as the learner is."""
     return f"{one.before:,} of {one.pairs:,} pairs differ"
 
 
 def _still(count: int) -> str:
+    """Say how many pairs still differ in the experiment: "none do"."""
     return {0: "none do", 1: "1 does"}.get(count, f"{count:,} do")
 
 
 def _disagreeing(count: int, of: int) -> str:
+    """Say how many pairs of runs disagreed, at the beginning of a sentence."""
     return "No two runs agreed" if count == of else f"{count:,} of {of:,} pairs of runs disagreed"
 
 
 def _agreeing(count: int, of: int) -> str:
+    """Say how many pairs of runs agree, at the end of a sentence."""
     return f"all {of:,} pairs agree" if count == of else f"{count:,} of {of:,} pairs agree"
 
 
 def _sentence(text: str) -> str:
+    """Return a text with a capital letter."""
     return text[:1].upper() + text[1:]
 
 

@@ -43,6 +43,7 @@ def answer_of(record: Record) -> ListAnswer:
 
 
 def most_frequent(length: int) -> str:
+    """Return what a list of this length has on it, in words."""
     return "most frequent output" if length == 1 else f"{length:,} most frequent outputs"
 
 

@@ -50,6 +50,7 @@ class Runs(PairsInquiry):
         self.misses = Misses(self.length, self.plan.named)
 
     def settings(self) -> dict[str, int]:
+        """Return what distinguishes this inquiry from others with the same plan and cells, for the ledger."""
         return {"list_size": self.length}
 
     def add(self, trial: Trial) -> bool:
@@ -65,9 +66,11 @@ class Runs(PairsInquiry):
         return self.decided
 
     def claim(self) -> str:
+        """Return what is held against eta, as the subject of a sentence."""
         return f"the probability of another output than the {most_frequent(self.length)}"
 
     def proviso(self) -> str:
+        """Return what a pass of several cells says of accuracy."""
         return accuracy_words(self.plan, self.tally, self.judged)
 
     def outcome(self) -> str:

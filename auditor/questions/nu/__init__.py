@@ -227,9 +227,11 @@ class Strings(OneCell):
         return "fail" if self.gate.is_fail(self.groups, self.wrong) else "inconclusive"
 
     def claim(self) -> str:
+        """Return what is held against the target, as the subject of a sentence."""
         return f"nu at eta {self.gate.eta:g}"
 
     def proviso(self) -> str:
+        """Return what a pass of several cells says of accuracy."""
         return "" if self.plan.delta is None else f"; all but {self.plan.delta:g} of the canonical outputs are accurate"
 
     def suspicion(self) -> float:
@@ -237,6 +239,7 @@ class Strings(OneCell):
         return self.groups.beyond(self.gate.eta) / self.groups.strings if self.groups.strings else 0.0
 
     def verdict(self) -> Verdict:
+        """Return the verdict on nu and on accuracy, with its reason."""
         return self.gate.decide(self.groups, self.wrong)
 
     def _step(self, eta: float) -> NuAtEta:

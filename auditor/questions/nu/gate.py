@@ -71,6 +71,7 @@ class GroupGate:
         return passes and self._accuracy_passes(groups.strings, wrong.strings)
 
     def is_fail(self, groups: Groups, wrong: Inaccurate) -> bool:
+        """True if nu is shown to be above its target, or too many strings agree on an inaccurate output."""
         return self._nu_fails(groups) or self.is_inaccurate(groups.strings, wrong.agreed)
 
     def forecast(self, groups: Groups, wrong: Inaccurate) -> int | None:
@@ -83,6 +84,7 @@ class GroupGate:
         return soonest(decides, groups.strings, self.plan.budget) if groups.strings else None
 
     def _nu_fails(self, groups: Groups) -> bool:
+        """True if nu is shown to be above its target."""
         return self.nu_bounds(groups)[0] > self.target if self.fixed else self.nu_gate.is_fail(groups)
 
     def _accuracy_passes(self, n: int, inaccurate: int) -> bool:

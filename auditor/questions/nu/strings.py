@@ -33,9 +33,11 @@ class Group(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def outside(self) -> int:
+        """How many runs of the string gave another output than its most frequent one."""
         return outside_of(self.which)
 
     def runs_of(self, output: int) -> list[int]:
+        """Return the numbers of the runs that gave this output."""
         return [run for run, other in enumerate(self.which) if other == output]
 
 
@@ -92,6 +94,7 @@ def run_string(bench: Bench, index: int, runs: int, fell: Mapping[int, str] = NO
 
 
 def _described(settled: Any) -> str:
+    """Return an output in a few words."""
     return _NO_OUTPUT if type(settled) is NoOutput else describe(settled, _TEXT)
 
 

@@ -112,6 +112,7 @@ class Repair(Question):
     parts = staticmethod(repair_parts)
 
     def again(self, bench: Bench, index: int) -> Iterator[Part]:
+        """Show both outputs of a pair again."""
         yield from show_pair(bench, index)
 
 

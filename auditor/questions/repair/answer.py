@@ -186,8 +186,10 @@ def _frontier(record: Record, answer: RepairAnswer, measure: str) -> Iterator[Pa
 
 
 def _price(point: Point) -> float:
+    """Return what a setting costs as one number, to sort by: how far answers move, or how many rows it takes."""
     return float(point.price.change if point.price.change is not None else point.price.rows or 0)
 
 
 def _rate(estimate: float | None) -> str:
+    """Return an estimate as text; "" where there is none."""
     return "" if estimate is None else f"{estimate:.3g}"

@@ -49,6 +49,7 @@ class MeasuredSetting(msgspec.Struct):
 
     @property
     def is_silent(self) -> bool:
+        """True if the setting gives no output too often to be a repair."""
         return self.nothing.total > SAYS_NOTHING * self.nothing.n
 
     def misses(self, target: float, alpha: float) -> bool:

@@ -251,6 +251,7 @@ class RepairInquiry(Inquiry):
 
     @property
     def _has_passed(self) -> bool:
+        """True if the last setting that was audited has passed."""
         return bool(self.tries) and self.tries[-1].audit.outcome() == "pass"
 
     # What the trials showed.
@@ -348,6 +349,7 @@ class RepairInquiry(Inquiry):
         return f"{one.setting.spec} may repair it, which is not confirmed: {known}. Give more --pairs"
 
     def _known(self, low: float, high: float, pairs: int) -> str:
+        """Say between which limits rho or churn is, and by how many pairs."""
         return f"{self.measure} is {between(low, high, beside=self.target)} by {pairs:,} pairs"
 
     def _why_none(self) -> str:
@@ -375,6 +377,7 @@ class RepairInquiry(Inquiry):
 
     @property
     def _fits_none(self) -> bool:
+        """True if no wrapper fits the outputs, other than keyed draws, which fit any."""
         return all(one.setting == SITES for one in self.measured)
 
     def _held(self, audit: PairsInquiry) -> HeldMeasure:
@@ -459,6 +462,7 @@ class RepairInquiry(Inquiry):
 
     @property
     def besides(self) -> str:
+        """What is run besides the pairs, for the line that says how long it may take."""
         return f", and up to {2 * INTEGRATED:,} uses of a wrapper for each pair"
 
     def outlook(self) -> Outlook:

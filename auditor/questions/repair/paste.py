@@ -88,4 +88,5 @@ def _source_words(cell: Cell, request: Request, *, size: bool = True) -> list[st
 
 
 def _param_words(subject: Subject) -> list[str]:
+    """Return the words of a command line that set the subject's parameters."""
     return [word for name, value in subject.params.items() for word in ("--param", f"{name}={param_text(value)}")]

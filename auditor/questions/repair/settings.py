@@ -70,13 +70,16 @@ class Setting(msgspec.Struct, frozen=True):
 
     @property
     def keywords(self) -> str:
+        """The arguments of the wrapper as they are written in Python."""
         return ", ".join(f"{name}={value!r}" for name, value in self.arguments.items())
 
     @property
     def keeps_view(self) -> bool:
+        """True if the wrapped learner's outputs are compared by the same view as before."""
         return self.wrapper in KEEP_VIEW
 
     def wrap(self, learner: Any) -> Repaired:
+        """Return the learner with this wrapper around it."""
         return _WRAPPERS[self.wrapper](learner, **self.arguments)
 
 
@@ -398,9 +401,11 @@ class Voting:
     pairs: ClassVar[int] = 16
 
     def look(self, first: Any, second: Any, see: See) -> dict[str, Any] | None:
+        """Return an empty account if both outputs are fitted classifiers, which can vote; else None."""
         return {} if all(hasattr(one, "predict") and hasattr(one, "classes_") for one in (first, second)) else None
 
     def settings(self, seen: Seen, level: float, size: int, measure: str) -> list[Setting]:
+        """Return numbers of chunks to try, each of which trains a voter."""
         return _chunked("voted", size, between=(0.25, 0.75))[1:4]
 
 
@@ -416,6 +421,7 @@ class Agreeing:
         return None if is_estimator(first) or Rounding().look(first, second, see) else {}
 
     def settings(self, seen: Seen, level: float, size: int, measure: str) -> list[Setting]:
+        """Return numbers of chunks to try, which have to agree on an output."""
         return _chunked("agreed", size)
 
 

@@ -220,6 +220,7 @@ class FrontierUnit(msgspec.Struct, frozen=True):
         return is_kind and bench.view.spec == "predict" and not bench.within
 
     def _votes_on_points(self, bench: Bench) -> bool:
+        """True if voters label the probe points once, and votes are counted from there."""
         return self._compares_points(bench, voted) and self.loss is None
 
     def _has_formula(self, bench: Bench, place: int) -> bool:
@@ -234,9 +235,11 @@ class FrontierUnit(msgspec.Struct, frozen=True):
         return (of_outputs or of_model) and is_near
 
     def _finish(self, bench: Bench, place: int, core: Any, index: int, number: int = 0) -> Any:
+        """Return what a wrapper makes of a core with the r of this pair and number."""
         return self.wrapped[place].finish(core, self._r(bench, index, "finish", number))
 
     def _r(self, bench: Bench, index: int, *names: Any) -> Randomness:
+        """Return the generator of a named part of the r of this pair."""
         return from_key(bench.keys.r.child(index, *names))
 
     def _loss_of(self, bench: Bench, output: Any, index: int) -> float | None:

@@ -91,6 +91,7 @@ class ReuseInquiry(OneCell):
 
     @property
     def bound(self) -> float:
+        """The distance that is allowed: (m - 1) rho."""
         return self.plan.target or 0.0
 
     @property
@@ -101,6 +102,7 @@ class ReuseInquiry(OneCell):
 
     @property
     def is_whole(self) -> bool:
+        """True if all trials were run."""
         return self.tally.pairs >= self.plan.budget
 
     def steps(self, cell: int = ONLY) -> Steps:
@@ -122,6 +124,7 @@ class ReuseInquiry(OneCell):
         return False
 
     def settings(self) -> dict[str, Any]:
+        """Return what distinguishes this inquiry from others with the same plan and cells, for the ledger."""
         return {"analyst": self.unit.name, "queries": self.unit.queries, "trials": self.plan.budget}
 
     def outlook(self) -> Outlook:

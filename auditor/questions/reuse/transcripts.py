@@ -47,10 +47,12 @@ class Transcript(msgspec.Struct, frozen=True, array_like=True):
 
     @classmethod
     def of(cls, answers: Sequence[Any]) -> Transcript:
+        """Return the transcript of an interview with these answers."""
         return cls(tuple(GivenAnswer(fingerprint(one), _number(one), describe(one, _SHOWN)) for one in answers))
 
     @property
     def name(self) -> tuple[str, ...]:
+        """What tells two transcripts apart: the fingerprints of all answers."""
         return tuple(answer.name for answer in self.answers)
 
 

@@ -102,6 +102,7 @@ class Sites:
 
     @property
     def is_keyed(self) -> bool:
+        """True if draws are keyed by their site, and not only noted."""
         return self._root is not None
 
     def beside(self, stream: str, key: Key | None = None) -> Sites:
@@ -120,6 +121,7 @@ class Sites:
             return node.next(self._place(frame))
 
     def _place(self, frame: FrameType | None) -> bytes:
+        """Return the place in the subject's code that a frame stands at; empty without one."""
         return self._own.place(frame) if frame else b""
 
     def _enter(self, above: _Node, innermost: FrameType) -> _Node:
@@ -181,6 +183,7 @@ class SiteGenerator(Randomness):
     sites: Sites
 
     def rekey(self, digest: bytes) -> None:
+        """Set the generator to the start of the stream that a digest decides."""
         _bits_of(self).state = _pcg_state(digest)
 
     @property
@@ -218,6 +221,7 @@ class SiteRandomState(RandomState):
     sites: Sites
 
     def rekey(self, digest: bytes) -> None:
+        """Set the generator to the start of the stream that a digest decides."""
         RandomState.seed(self, np.frombuffer(digest, np.uint32))
 
     def __reduce__(self) -> Any:
@@ -231,6 +235,7 @@ class SiteRandom(random.Random):
     sites: Sites | None = None  # until it is made
 
     def rekey(self, digest: bytes) -> None:
+        """Set the generator to the start of the stream that a digest decides."""
         random.Random.seed(self, int.from_bytes(digest, "big"))
 
     def __reduce__(self) -> Any:
@@ -327,6 +332,7 @@ Given = tuple[Any, Any, Mapping[str, Any]]  # a sample, r, parameters
 
 
 def is_generator(r: object) -> bool:
+    """True for a random generator of numpy or Python."""
     return isinstance(r, (Generator, RandomState, random.Random))
 
 

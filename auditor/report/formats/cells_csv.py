@@ -39,6 +39,7 @@ def to_csv_list(records: Sequence[Record]) -> bytes:
 
 
 def _counts(cell: CellRow) -> list[Any]:
+    """Return the figures of a cell, in the order of the header."""
     return [cell.pairs, cell.mismatches, cell.estimate, cell.low, cell.high]
 
 

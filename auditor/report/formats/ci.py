@@ -43,6 +43,7 @@ def _next_steps(record: Record) -> Iterator[str]:
 
 
 def _ending(record: Record) -> str:
+    """Return the verdict, and what was expected where that is not a pass."""
     return record.verdict if record.expect == "pass" else f"{record.verdict}, expected {record.expect}"
 
 
@@ -206,4 +207,5 @@ def _add_properties(parent: Element, values: Iterable[tuple[str, object]]) -> No
 
 
 def _attribute(text: str) -> str:
+    """Return a text as the value of an XML attribute."""
     return xml_text(shortened(text, _ATTRIBUTE))

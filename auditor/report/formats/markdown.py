@@ -118,6 +118,7 @@ def _cell(text: str) -> str:
 
 
 def _data(text: str) -> str:
+    """Return somebody else's text as code within a table of markdown."""
     return code_cell(shortened(text, _CELL))
 
 

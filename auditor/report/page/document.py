@@ -89,6 +89,7 @@ class Overview(msgspec.Struct, frozen=True):
 
     @property
     def has_history(self) -> bool:
+        """True if some line has audits of the past to draw."""
         return any(line.history for line in self.lines)
 
 
@@ -161,6 +162,7 @@ def _shown(value: Any) -> Any:
 
 
 def _cut(text: str) -> str:
+    """Return a text that is short enough for a cell of a table."""
     return shortened(text, _CELL)
 
 
@@ -172,6 +174,7 @@ def _breaks(text: str) -> Markup:
 
 
 def _block(text: str) -> str:
+    """Return a text that is short enough for a block of its own."""
     return shortened(text.strip("\n"), _BLOCK)
 
 

@@ -98,6 +98,7 @@ def _sections(record: Record, report: Report) -> list[Section]:
 
 
 def _facts(rows: Sequence[Sequence[str]]) -> list[Part]:
+    """Return a table of facts, or nothing where there are none."""
     return [Facts(rows)] if rows else []
 
 
@@ -232,6 +233,7 @@ def _overview(records: Sequence[Record], in_full: Container[int]) -> Overview:
 
 
 def _anchor(place: int) -> str:
+    """Return the name by which a link leads to a record on the page."""
     return f"audit-{place + 1}"
 
 

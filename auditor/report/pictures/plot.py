@@ -58,8 +58,10 @@ def plot(chart: Chart, width: int, *, ascii_only: bool) -> tuple[list[str], list
 
 
 def _column(across: Scale, value: float, columns: int) -> int:
+    """Return the column of characters at which a value of the x axis stands."""
     return round(across.at(value) * (columns - 1))
 
 
 def _row(up: Scale, value: float) -> int:
+    """Return the line of characters at which a value of the y axis stands."""
     return round(up.at(value) * (_ROWS - 1))

@@ -69,12 +69,15 @@ class _Frame(msgspec.Struct, frozen=True):
 
     @property
     def right(self) -> float:
+        """The x coordinate at which the plot ends."""
         return _LEFT + self.width
 
     def x(self, value: float) -> float:
+        """Return the x coordinate of a value."""
         return _LEFT + self.across.at(value) * self.width
 
     def y(self, value: float) -> float:
+        """Return the y coordinate of a value."""
         return _TOP + (1 - self.up.at(value)) * _HEIGHT
 
 
@@ -364,6 +367,7 @@ def _ticks(kind: str, values: Sequence[float], top: float) -> Iterator[str]:
 
 
 def _upright(kind: str, at: float, start: float, end: float) -> str:
+    """Return a vertical line of a strip, at a percentage of its width."""
     return f'<line class="{kind}" x1="{at:.2f}%" x2="{at:.2f}%" y1="{start:g}" y2="{end:g}"/>'
 
 
@@ -373,6 +377,7 @@ def _at(value: float, top: float) -> float:
 
 
 def _y(value: float, top: float) -> float:
+    """Return the y coordinate of a share in a small picture of past audits."""
     return 22 - 20 * max(0.0, min(1.0, value / top))
 
 
@@ -426,6 +431,7 @@ def line(start: tuple[float, float], end: tuple[float, float], colour: str, *, w
 
 
 def dot(x: float, y: float, colour: str) -> str:
+    """Return a dot as an element of SVG."""
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>'
 
 

@@ -70,6 +70,7 @@ class NotElsewhere(SubjectError):
 
 
 def all_threads() -> int:
+    """Return how many threads a library would take here, and at least two."""
     return max(2, os.cpu_count() or 2)
 
 

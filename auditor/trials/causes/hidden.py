@@ -71,10 +71,12 @@ class Moved(msgspec.Struct, frozen=True):
 
     @property
     def message(self) -> str:
+        """Say what moves from run to run."""
         return _WORDS.get(self.kind, _KEEPS).format(kind=self.kind, name=self.name)
 
     @property
     def cure(self) -> str:
+        """Say what to do about it."""
         return _CURES.get(self.kind, _CURE)
 
 
@@ -229,6 +231,7 @@ class _Watch:
 
     @property
     def is_full(self) -> bool:
+        """True if the line was found, or so many were watched that it is given up."""
         return self._left <= 0 or bool(self.where)
 
     def hear(self, frame: FrameType, event: str) -> None:

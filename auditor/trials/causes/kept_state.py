@@ -256,6 +256,7 @@ class SavedState(msgspec.Struct):
 
     @property
     def has_moved(self) -> bool:
+        """True if what is in the place is no longer what it was."""
         return state_token(self.place.read()) != self.token
 
     def put_back(self) -> None:
@@ -276,6 +277,7 @@ class Snapshot(msgspec.Struct):
     states: list[SavedState] = []
 
     def moved(self) -> list[SavedState]:
+        """Return the places whose content is no longer what it was."""
         return [one for one in self.states if one.has_moved]
 
     def put_back(self, *, except_for: Collection[SavedState] = ()) -> None:
@@ -285,6 +287,7 @@ class Snapshot(msgspec.Struct):
                 one.put_back()
 
     def generators(self) -> Iterator[SavedState]:
+        """Return the places that hold random generators."""
         return (one for one in self.states if one.place.kind == "generator")
 
 

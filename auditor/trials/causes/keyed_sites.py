@@ -138,4 +138,5 @@ def _apart(stream: str, mine: Sequence[Draws], others: Sequence[Draws]) -> DrawA
 
 
 def _where(site: Site) -> str:
+    """Return file:line of a place that draws."""
     return f"{site[1]}:{site[2]}"

@@ -131,6 +131,7 @@ class Recorder:
 
     @property
     def is_full(self) -> bool:
+        """True if so many lines were recorded that the rest is left out."""
         return self._begun >= _LINES
 
     def hear(self, frame: FrameType, event: str) -> None:
@@ -158,6 +159,7 @@ class Recorder:
 
 
 def _shown(value: object) -> str:
+    """Return a local variable in a few characters."""
     return (text_of(value) if is_tangled(value) else reprlib.repr(value))[:_SHOWN]
 
 
@@ -241,4 +243,5 @@ def first_local_apart(bench: Bench, index: int) -> LocalApart | None:
 
 
 def _differ(left: str | None, right: str | None) -> bool:
+    """True if two fingerprints are known and differ."""
     return left is not None and right is not None and left != right

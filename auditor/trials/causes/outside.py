@@ -449,6 +449,7 @@ def _connected(database: Any, *_: object) -> Opened:
 
 
 def _linked(path: Any, to: Any, *_: object) -> Opened:
+    """Yield the file that a link is made to, as one that is written."""
     yield to, WRITTEN
 
 
