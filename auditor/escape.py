@@ -33,7 +33,7 @@ _LONG_WORD = re.compile(rf"\S{{{_WORD},}}")
 
 
 def visible(text: str, *, keep: str = "") -> str:
-    """Control, bidi and other invisible characters as escapes; those in `keep` stay."""
+    """Return a text with control, bidi and other invisible characters as escapes; those in `keep` stay."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(
@@ -42,7 +42,7 @@ def visible(text: str, *, keep: str = "") -> str:
 
 
 def json_text(text: str) -> str:
-    """A JSON document with every hidden character as an escape: it reads back the same, and hides nothing."""
+    """Return a JSON document with every hidden character as an escape: it reads back the same, and hides nothing."""
     return _BEYOND_ASCII.sub(lambda found: _json_escape(found[0]), text)
 
 
@@ -55,7 +55,7 @@ def _json_escape(char: str) -> str:
 
 
 def without_commands(text: str) -> str:
-    """Lines of which no build service takes one for a command: GitHub's ::error:: after any blanks, ##[...] anywhere.
+    """Return a text of which no build service takes a line for a command: GitHub's ::error::, or ##[...] anywhere.
 
     For texts that somebody else prints, when nobody can be told to hold commands back; comes last, after the wrapping.
     """
@@ -63,12 +63,14 @@ def without_commands(text: str) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """At most `limit` characters of a text, and how long it was. Comes first: escaping megabytes takes seconds."""
+    """Return at most `limit` characters of a text, and how long it was. Comes before escaping, which takes seconds for
+    megabytes."""
     return text if len(text) <= limit else f"{text[:limit]}... ({len(text):,} characters)"
 
 
 def brief(message: str) -> str:
-    """A sentence that can be read, whatever was typed or read that it quotes; its end has the cure."""
+    """Return a message that can be read, whatever long text it quotes: its words are cut, and then its middle; its end
+    has the cure."""
     message = _LONG_WORD.sub(lambda found: shortened(found[0], _WORD), message)
     if len(message) <= _SENTENCE:
         return message
@@ -76,7 +78,7 @@ def brief(message: str) -> str:
 
 
 def xml_text(text: str, *, keep: str = "") -> str:
-    """What XML 1.0 can hold. Markup is the writer's task: xml.etree's, or html.escape's in a picture."""
+    """Return a text that XML 1.0 can hold. Markup is the writer's task: xml.etree's, or html.escape's in a picture."""
     return re.sub(_NOT_XML, lambda found: found[0].encode("unicode_escape").decode(), visible(text, keep=keep))
 
 
@@ -92,12 +94,13 @@ def code_span(text: str) -> str:
 
 
 def code_cell(text: str) -> str:
-    r"""The same within a cell of a table, whose bars count even in code; parsers do not agree on what \\| means."""
+    """Return data as code within a cell of a table, whose bars count even in code; parsers do not agree on what a
+    backslash before a bar means."""
     return code_span(text.replace("\\|", "\\\\x7c")).replace("|", "\\|")
 
 
 def code_block(text: str, language: str = "text") -> str:
-    """Data on lines of its own, behind a fence longer than any in it."""
+    """Return data as a block of code on lines of its own, behind a fence longer than any in it."""
     text = visible(text, keep="\n")
     fence = "`" * max(3, _longest_run(text) + 1)
     return f"{fence}{language}\n{text}\n{fence}"
@@ -121,7 +124,8 @@ def _longest_run(text: str) -> int:
 
 
 def github_message(text: str) -> str:
-    """The data of a GitHub workflow command; the percent sign first, since it is what the others become."""
+    """Return a text as the message of a GitHub workflow command; the percent sign is escaped first, since it is what
+    the others become."""
     return visible(text, keep="\r\n").replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
@@ -142,7 +146,7 @@ class HeldCommands:
             print(f"::stop-commands::{self._token}", file=stream, flush=True)
 
     def release(self, stream: TextIO) -> None:
-        """Once; later calls do nothing."""
+        """Let GitHub take lines for commands again; later calls do nothing."""
         if self._token:
             print(f"::{self._token}::", file=stream, flush=True)
         self._token = ""

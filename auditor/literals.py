@@ -70,7 +70,7 @@ def _parts(node: ast.expr, length: int) -> tuple[str, list[Any], dict[str, Any]]
 
 
 def check_depth(text: str) -> None:
-    """TooDeep if brackets outside of strings are nested too deeply, or too many signs are in a row."""
+    """Raise TooDeep if brackets outside of strings are nested too deeply, or too many signs are in a row."""
     depth = signs = 0
     for sign in _STRING.sub("", text) if len(text) > _DEPTH else "":
         depth += (sign in "([{") - (sign in ")]}")

@@ -67,7 +67,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """K is counted after deselection; every worker of xdist collects all items, and so counts the same."""
+    """Count the marked tests that share the error. This comes after deselection; every worker of xdist collects all
+    items, and so counts the same."""
     session.config.stash[_FAMILY] = sum(isinstance(item, AuditItem) for item in session.items)
 
 

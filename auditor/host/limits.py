@@ -44,12 +44,13 @@ def one_thread() -> Iterator[None]:
 
 
 def stay_with_one_thread() -> None:
-    """From here on, for a process that is one of several: OpenMP too, lest they crowd each other out."""
+    """Have BLAS and OpenMP compute in one thread from here on, in a process that is one of several."""
     _libraries().limit(limits=1)
 
 
 def _libraries() -> Any:
-    """Those that are loaded. To look for them takes milliseconds, and each that is new has code of its own."""
+    """Return who limits the threads of the libraries that are loaded. To look for them takes milliseconds, so that is
+    done again only when more code of libraries is mapped."""
     from threadpoolctl import ThreadpoolController
 
     mapped = _mapped()
@@ -59,7 +60,7 @@ def _libraries() -> Any:
 
 
 def _mapped() -> bytes:
-    """How much code of libraries this process has, by the system's account; nothing where it keeps none."""
+    """Return how much code of libraries this process has mapped, as the system says it; nothing where it does not."""
     try:
         with open("/proc/self/status", "rb") as status:
             return next((line for line in status if line.startswith(b"VmLib:")), b"")
@@ -68,7 +69,7 @@ def _mapped() -> bytes:
 
 
 def read_duration(name: str, text: float | str | None) -> float | None:
-    """Seconds from what a user writes: 90, 90s, 5m, 1.5h."""
+    """Return the seconds that a user writes as 90, 90s, 5m or 1.5h; BadValue for anything else."""
     if text is None:
         return None
     words = str(text).strip().lower()
@@ -90,7 +91,7 @@ def typed_duration(seconds: float) -> str:
 
 
 def read_memory(text: int | str | None) -> int | None:
-    """Bytes from what a user writes: 2G, 500M, 2GiB, 1.5e9."""
+    """Return the bytes that a user writes as 2G, 500M, 2GiB or 1.5e9; BadValue for anything else."""
     if text is None:
         return None
     if find_spec("resource") is None:
@@ -109,7 +110,7 @@ def read_memory(text: int | str | None) -> int | None:
 
 
 def limit_memory(size: int) -> None:
-    """From here on this process gets no more than `size` bytes of memory of its own: asking for more is MemoryError."""
+    """Limit this process to `size` bytes of memory of its own from here on: asking for more is MemoryError."""
     import resource
 
     kind: Any = resource.RLIMIT_DATA
@@ -117,7 +118,8 @@ def limit_memory(size: int) -> None:
 
 
 def memory_of(pid: int) -> int:
-    """Bytes of its own that a process holds, and what it shares by mmap, which no limit counts; 0 where unknown."""
+    """Return the bytes of its own that a process holds, and those that it shares by mmap, which no limit counts; 0
+    where unknown."""
     held = 0
     with suppress(OSError), open(f"/proc/{pid}/status") as status:
         for line in status:

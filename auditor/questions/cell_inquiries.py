@@ -166,7 +166,7 @@ class OneCell(Inquiry, ABC):
 
     @abstractmethod
     def outcome(self) -> str:
-        """The verdict without its words, which cost more."""
+        """Return the verdict without its words, which cost more."""
 
     @abstractmethod
     def verdict(self) -> Verdict: ...
@@ -180,19 +180,19 @@ class OneCell(Inquiry, ABC):
     def outlook(self) -> Outlook: ...
 
     def claim(self) -> str:
-        """What is at most the target, if it is: the subject of a sentence."""
+        """Return what is at most the target in a pass, as the subject of a sentence: "rho"."""
         return self.plan.gates
 
     def proviso(self) -> str:
-        """What a pass does not say, or says besides, as the end of a sentence."""
+        """Return what a pass does not say, or says besides, as the end of a sentence."""
         return ""
 
     def trusts(self, leaves: Sequence[Any]) -> str:
-        """What a pass of all these inquiries, of which this is one, takes on trust, as the end of a sentence."""
+        """Return what a pass of all these inquiries, of which this is one, takes on trust, as the end of a sentence."""
         return ""
 
     def suspicion(self) -> float:
-        """How much speaks against this cell: an order of cells, in which the largest is run next."""
+        """Return how much speaks against this cell: of several cells, the one with the most is run next."""
         return 0.0
 
     def fields_of_all(self, fields: msgspec.Struct, every: Sequence[Any]) -> msgspec.Struct:

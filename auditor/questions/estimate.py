@@ -150,7 +150,7 @@ class EstimateInquiry(PairsInquiry):
         return self  # an interval that holds at every number of pairs needs no correction after more of them
 
     def outcome(self) -> str:
-        """The verdict without its words: "pass" once the interval is narrow enough."""
+        """Return the verdict without its words: "pass" once the interval is narrow enough."""
         return "pass" if self.decided else "inconclusive"
 
     def verdict(self) -> Verdict:

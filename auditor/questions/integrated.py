@@ -139,7 +139,7 @@ class IntegratedPairs(PairsInquiry):
         return self.mean if self.contradicted is None else self.coins
 
     def outcome(self) -> str:
-        """The verdict without its words: a fail if the declared mismatch is contradicted."""
+        """Return the verdict without its words: a fail if the declared mismatch is contradicted."""
         return PairsInquiry.outcome(self) if self.contradicted is None else "fail"
 
     def verdict(self) -> Verdict:

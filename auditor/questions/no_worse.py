@@ -145,7 +145,7 @@ class NoWorse(PairsInquiry):
         return "worse" if self._is_worse() else "no worse" if self._is_below(self.within) else "neither"
 
     def outcome(self) -> str:
-        """The verdict without its words: a fail only if rho is shown to be worse than the baseline."""
+        """Return the verdict without its words: a fail only if rho is shown to be worse than the baseline."""
         if not self.before.pairs and self.tally.pairs < self.plan.budget:
             return "inconclusive"
         return {"worse": "fail", "neither": "inconclusive"}.get(self.shown(), "pass")

@@ -233,7 +233,7 @@ class PairsInquiry(OneCell):
         return float(log_e_fail(self.tally.pairs, self.tally.mismatches, self.gate.target))
 
     def outcome(self) -> str:
-        """The verdict without its words, with the score taken into account."""
+        """Return the verdict without its words, with the score taken into account."""
         if self.plan.design == "fixed" and self.tally.pairs < self.plan.budget:
             return "inconclusive"  # it is judged once, at its end
         found = outcome(self.plan, self.gate, self.tally, self.mean)

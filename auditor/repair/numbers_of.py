@@ -222,7 +222,7 @@ def _is_whole(leaf: Any) -> bool:
 
 
 def _check_can_be_rounded(path: str, leaf: Any, width: Any) -> None:
-    """SubjectError for what is neither floats nor whole numbers with whole widths."""
+    """Raise SubjectError for what is neither floats nor whole numbers with whole widths."""
     if _is_float(leaf):
         return
     if not _is_whole(leaf):
@@ -241,7 +241,7 @@ def _check_can_be_rounded(path: str, leaf: Any, width: Any) -> None:
 
 
 def _check_cells(found: Found, x: Reals, width: Reals, most: float) -> None:
-    """Every number must have a cell; SubjectError with the first that has none."""
+    """Raise SubjectError with the first number that has no cell of its width: NaN, an infinity, or one too large."""
     none = np.flatnonzero(~has_cells(x, width, most=most))
     if len(none):
         places = [(path, place) for path in sorted(found) for place in np.argwhere(found[path][2]).tolist()]
@@ -252,7 +252,7 @@ def _check_cells(found: Found, x: Reals, width: Reals, most: float) -> None:
 
 
 def _check_found(output: Any, widths: Widths, numbers: Mapping[str, Any]) -> None:
-    """Every width that was named must have met a number, else it was misspelt."""
+    """Raise SubjectError if a width that was named has met no number: its path was misspelt."""
     if widths.is_one and numbers:
         return
     if widths.is_one:

@@ -44,7 +44,8 @@ class Fall(msgspec.Struct, frozen=True):
     before: int = 0
 
     def is_of_the_pair(self, fell: Fell) -> bool:
-        """Whether nothing went before it but runs of its own pair, those that `fell` has left out."""
+        """Return whether the process had begun no run before this one but those of its own pair, without the runs in
+        `fell`, which are known to fail."""
         known = fell.get(self.index, {})
         return self.before == sum(which not in known for which in range(self.which))
 

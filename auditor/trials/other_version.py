@@ -55,7 +55,8 @@ class Version(msgspec.Struct, frozen=True, eq=False):
         return trial
 
     def start(self, bench: Bench) -> None:
-        """So that the first trial takes no longer than any; what keeps it from starting, that trial will say."""
+        """Start the process of the other version, so that the first trial takes no longer than any; what keeps it from
+        starting, that trial will say."""
         with contextlib.suppress(AuditorError):
             process_of(self, bench)
 
@@ -189,7 +190,7 @@ _processes: dict[
 
 
 def process_of(version: Version, bench: Bench) -> VersionProcess:
-    """The one of this process, started if there is none or if it ended."""
+    """Return the process of the other version, started if there is none or if it has ended."""
     key = id(version), (id(bench.keys), id(bench.view), bench.size)
     if key not in _processes or not _processes[key][2].is_open:
         _processes[key] = version, bench, VersionProcess(version, bench)

@@ -372,8 +372,8 @@ def _with_cure(bench: Bench, sample: Any, index: int, error: SubjectRaised) -> S
 def _with_other_samples(
     bench: Bench, outputs: Mapping[int, Any], looks: Sequence[PreflightFound]
 ) -> Generator[Step, None, tuple[int, str]]:
-    """Where all pairs gave one output, run on samples that have only the lower or the upper half of the rows. Return
-    the number of runs, and whether the output was the same: then the sample plainly does not matter."""
+    """Return how many runs on halves of the rows were made, and whether the output was the same as in all pairs: then
+    the sample plainly does not matter. Asked where all pairs gave one output."""
     first, *others = [*outputs.values()] or [None]
     if len(outputs) < PAIRS or type(first) is NoOutput or looks[0].seconds > _PATIENCE:
         return 0, ""

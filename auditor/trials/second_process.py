@@ -82,8 +82,8 @@ def load_packed_there(packed: bytes, threads: int) -> None:
 
 @contextlib.contextmanager
 def _bench() -> Iterator[Bench]:
-    """Within this context, libraries that are loaded by now compute in so many threads as were asked for; the
-    environment says it to those still to come."""
+    """While this lasts, libraries that are loaded by now compute in so many threads as were asked for; the environment
+    says it to those still to come."""
     from threadpoolctl import threadpool_limits
 
     threads = _loaded[0].threads

@@ -91,7 +91,7 @@ def run_version(index: int, which: int, sample: Any, *, watched: bool) -> Versio
 
 
 def _check_place(subject: Subject, inside: str, outside: str) -> None:
-    """Old code must come from where it was checked out, and none of the new with it."""
+    """Raise SubjectError unless the old code comes from where it was checked out, and none of the new with it."""
     trap = "what is installed, or on PYTHONPATH, would be compared with itself"
     if program := program_in(subject.fn):
         if not any(_is_in(path, inside) for _, path in program.files):
@@ -123,7 +123,7 @@ def _is_ours(module: ModuleType, file: str) -> bool:
 
 
 def _versions() -> dict[str, str]:
-    """Of Python, and of what is loaded of installed packages."""
+    """Return the versions of Python and of the installed packages that are loaded."""
     from importlib.metadata import packages_distributions, version
 
     tops = {name.partition(".")[0] for name, one in sys.modules.items() if getattr(one, "__file__", None)}

@@ -49,7 +49,8 @@ class Worktree(msgspec.Struct, frozen=True):
     is_head: bool  # whether the commit is the one that is checked out in the repository
 
     def here(self, place: str) -> str:
-        """The same place in the checkout; itself where it is not in the repository."""
+        """Return the place in the checkout that is the same as this one here; itself where it is not in the
+        repository."""
         path = Path(os.path.realpath(place))
         return str(Path(self.folder, path.relative_to(self.top))) if path.is_relative_to(self.top) else place
 
@@ -64,13 +65,14 @@ _open: set[Worktree] = set()
 
 @atexit.register
 def close_worktrees() -> None:
-    """Those that nobody closed."""
+    """Remove the checkouts that nobody has closed."""
     for one in [*_open]:
         one.close()
 
 
 def check_out(revision: str) -> Worktree:
-    """A revision of the repository that this folder is in; UsageError where there is no such thing."""
+    """Return a checkout of a revision of the repository that this folder is in; UsageError where there is no such
+    revision."""
     here = os.getcwd()
     if shutil.which("git") is None:
         raise UsageError(f"--against {revision} needs git, which is not installed: install it, or give --old TARGET")
@@ -110,23 +112,21 @@ def _made(top: str, commit: str, revision: str) -> Worktree:
 
 
 def _removed(top: str, folder: str) -> None:
-    """That one alone: to prune would forget others that are not mounted now."""
+    """Remove one checkout, and no other: to prune would forget those that are not mounted now."""
     _said(top, "worktree", "remove", "--force", folder)
     shutil.rmtree(os.path.dirname(folder), ignore_errors=True)
 
 
 def _said(folder: str, *words: str) -> tuple[int, str]:
-    """How git ended, and what it said, with nothing run that the repository's own configuration names."""
+    """Return how git ended and what it said, with nothing run that the repository's own configuration names."""
     done = _git(folder, *words, settings={**_harmless(folder), **_ALWAYS})
     said = done.stdout if done.returncode == 0 else done.stderr
     return done.returncode, os.fsdecode(said).strip()
 
 
 def _harmless(folder: str) -> dict[str, str]:
-    """Every key by which the repository at `folder` names a program, with what the user has there, or none.
-
-    Read afresh each time: the repository may change in between.
-    """
+    """Return settings that replace every key by which the repository at `folder` names a program: by what the user has
+    there, or by none. They are read afresh each time: the repository may change in between."""
     listed = os.fsdecode(_git(folder, "config", "--list", "--null", "--show-scope", settings=_ALWAYS).stdout)
     scopes, entries = listed.split("\0")[:-1:2], listed.split("\0")[1::2]
     found: dict[str, str] = {}
@@ -141,8 +141,8 @@ def _harmless(folder: str) -> dict[str, str]:
 
 
 def _git(folder: str, *words: str, settings: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:
-    """In a session of its own, so that Ctrl-C does not end it halfway. Settings go by the environment, where a key may
-    hold any character."""
+    """Run git in a session of its own, so that Ctrl-C does not end it halfway. Settings go by the environment, where a
+    key may hold any character."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
     environment["GIT_CONFIG_COUNT"] = str(len(settings))

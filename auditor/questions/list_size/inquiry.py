@@ -74,7 +74,7 @@ class Runs(PairsInquiry):
         return accuracy_words(self.plan, self.tally, self.judged)
 
     def outcome(self) -> str:
-        """The verdict without its words: is the probability of an output outside the list at most eta?"""
+        """Return the verdict without its words: is the probability of an output outside the list at most eta?"""
         found, gate = self.misses, self.gate
         if self.plan.design == "fixed":
             if found.runs < self.plan.budget:

@@ -219,7 +219,7 @@ class Strings(OneCell):
         return self.decided
 
     def outcome(self) -> str:
-        """The verdict without its words."""
+        """Return the verdict on nu and accuracy without its words."""
         if self.plan.design == "fixed" and self.groups.strings < self.plan.budget:
             return "inconclusive"  # it is judged once, at its end
         if self.gate.is_pass(self.groups, self.wrong):
@@ -235,7 +235,7 @@ class Strings(OneCell):
         return "" if self.plan.delta is None else f"; all but {self.plan.delta:g} of the canonical outputs are accurate"
 
     def suspicion(self) -> float:
-        """The share of strings that look bad: enough for an order of cells."""
+        """Return the share of strings that look bad, by which the next cell to run is chosen."""
         return self.groups.beyond(self.gate.eta) / self.groups.strings if self.groups.strings else 0.0
 
     def verdict(self) -> Verdict:

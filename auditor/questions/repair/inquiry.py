@@ -264,7 +264,8 @@ class RepairInquiry(Inquiry):
             self.counted[cell].bench = bench
 
     def failed(self, cell: int, error: AuditorError) -> None:
-        """A wrapped learner that does not run is not confirmed; in all other cells a failed run ends the audit."""
+        """Take note that a wrapped learner does not run: it is not confirmed. In all other cells a failed run ends the
+        audit."""
         if cell == 0 or cell not in self.audits:
             raise error
         self.errors[cell] = error

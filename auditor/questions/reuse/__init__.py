@@ -141,7 +141,7 @@ class ReuseInquiry(OneCell):
         return self._judged
 
     def outcome(self) -> str:
-        """The verdict without its words, once all trials are run."""
+        """Return the verdict without its words, once all trials are run."""
         if not self.is_whole:
             return "inconclusive"
         found = self.distance()
