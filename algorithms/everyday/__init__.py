@@ -157,6 +157,14 @@ Identity test, Poisson: the same of a Poisson number of rows, which the sample d
     6 sqrt(n) + 6 more rows on offer, too few with probability 1e-7 at most
     test_identity_test::test_with_a_poisson_number_it_holds_all_that_is_proved_at_its_own_size
     test_identity_test::test_more_rows_than_are_offered_are_hardly_ever_asked_for
+Uniformity by distance: K equally likely values, or a law eps away; rho-reproducible, wrong as in the identity test
+    uniformity:r_uniformity_by_distance uniformity:design uniformity:at_distance
+    least n by exact means, of the order sqrt(K) / (eps^2 rho) + 1 / (eps rho)^2, K to 10^4; run at 3/4 of rho
+    test_uniformity::test_law_mean_and_spread_are_those_of_every_spread
+    test_uniformity::test_no_law_so_far_away_has_less_on_average
+    test_uniformity::test_errors_for_every_r_and_rho_at_every_alternative_exactly
+    test_uniformity::test_sizes_are_of_the_order_of_the_claim_and_less_than_those_of_collisions
+    algorithms/test_conformance::test_its_rho_is_the_exact_one
 z-test: rho-reproducible at every mean; the mean level over r and the largest, either of them alpha
     usual_tests:r_z_test critical_values:levels
     width 2 / (sqrt(3) rho), 2.3 % more than the exact rho asks for; run at 3/4 of rho

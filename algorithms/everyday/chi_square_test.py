@@ -190,7 +190,7 @@ def exact_rho(
 def statistic(sample: Any, *, null: Null) -> Statistic:
     """Return T, and of how many rows."""
     q = checked(null)
-    counts, n = counted(sample, null)
+    counts, n = counted(sample, len(law_of(null)))
     if n < 1:
         raise ValueError("an empty sample has no X^2: take at least one row")
     return math.sqrt(float(((counts - n * q) ** 2 / (n * q)).sum()) + len(q) - 1), n

@@ -220,13 +220,13 @@ def poisson_promise(size: int, null: Null, eps: float, rho: float, delta: float)
 # The statistic
 
 
-def counted(sample: Any, null: Null) -> tuple[Floats, int]:
-    """Return how often each of 0 .. K-1 occurs, and how many rows there are."""
-    rows, k = Sample.of(sample), len(law_of(null))
+def counted(sample: Any, k: int, cure: str = "give null a probability for it, or 0") -> tuple[Floats, int]:
+    """Return how often each of 0 .. k-1 occurs, and how many rows there are."""
+    rows = Sample.of(sample)
     values, counts = rows.counts()
     strange = [value for value in values.tolist() if value not in range(k)]
     if strange:
-        raise ValueError(f"a row is {strange[0]!r}, and must be in 0 .. {k - 1}: give null a probability for it, or 0")
+        raise ValueError(f"a row is {strange[0]!r}, and must be in 0 .. {k - 1}: {cure}")
     each = np.zeros(k)
     each[values.astype(int)] = counts
     return each, rows.size
@@ -234,7 +234,7 @@ def counted(sample: Any, null: Null) -> tuple[Floats, int]:
 
 def distance(sample: Sample, *, null: Null) -> float:
     """Return U."""
-    counts, n = counted(sample, null)
+    counts, n = counted(sample, len(law_of(null)))
     if n < 2:
         raise ValueError(f"{n} rows say nothing of a distance: take at least two")
     one = weights_of(null)
@@ -246,7 +246,7 @@ def poisson_distance(sample: Sample, *, null: Null) -> float:
     """Return the statistic of a Poisson number of rows, which the sample draws."""
     rows = Sample.of(sample)
     n = poisson_mean(rows.size)
-    counts, _ = counted(rows.poisson(n), null)
+    counts, _ = counted(rows.poisson(n), len(law_of(null)))
     one = weights_of(null)
     return float((((counts - n * one.q) ** 2 - counts) / one.w).sum()) / n**2
 

@@ -24,22 +24,30 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
-Cell = tuple[float, float, float]  # the mean of N_i, and a, b of its score a N_i^2 + b N_i
+Cell = tuple[float, float, float]  # the mean of N_i, and a, b of its score
+Score = Callable[[Floats, float, float], Floats]  # of counts, given a and b
 TAIL = 9.0  # deviations of a count beyond which it is never: less than 1e-17
 
 
-def law_of_sum(cells: Sequence[Cell], grain: float, span: float, rows: int | None = None) -> tuple[Floats, Floats]:
-    """Return the values of sum_i a_i N_i^2 + b_i N_i, ascending, and their masses; `rows` is N where it is fixed."""
+def quadratic(counts: Floats, a: float, b: float) -> Floats:
+    return a * counts**2 + b * counts
+
+
+def law_of_sum(
+    cells: Sequence[Cell], grain: float, span: float, rows: int | None = None, *, score: Score = quadratic
+) -> tuple[Floats, Floats]:
+    """Return the values of the sum of scores, a_i N_i^2 + b_i N_i if no other is given, ascending, and their masses;
+    `rows` is N where it is fixed."""
     from scipy.fft import fft, ifft, next_fast_len
 
     length = next_fast_len(math.ceil(span / grain) + 1)
-    tables = [(_table(cell, grain), times) for cell, times in Counter(cells).items()]
+    tables = [(_table(cell, grain, score), times) for cell, times in Counter(cells).items()]
     total = np.zeros(length, dtype=complex)
     for phase, weight in _phases(rows):
         product = np.ones(length, dtype=complex)
@@ -49,7 +57,8 @@ def law_of_sum(cells: Sequence[Cell], grain: float, span: float, rows: int | Non
             product *= fft(law) ** times
         total += weight * product
     masses = np.clip(ifft(total).real, 0, None)
-    return _in_order(masses / masses.sum(), cells, grain, rows)
+    mean = math.fsum(times * float(steps @ shares) for (_, steps, shares), times in tables)
+    return _in_order(masses / masses.sum(), mean, grain)
 
 
 def _phases(rows: int | None) -> list[tuple[float, complex]]:
@@ -61,7 +70,7 @@ def _phases(rows: int | None) -> list[tuple[float, complex]]:
     return [(t, (1 if k in (0, y // 2) else 2) * np.exp(1j * (t * rows % (2 * math.pi)))) for k, t in enumerate(at)]
 
 
-def _table(cell: Cell, grain: float) -> tuple[Floats, npt.NDArray[np.int64], Floats]:
+def _table(cell: Cell, grain: float, score: Score) -> tuple[Floats, npt.NDArray[np.int64], Floats]:
     """Return the counts that occur, their scores in grains, and their masses."""
     from scipy.special import gammaln, xlogy
 
@@ -69,18 +78,11 @@ def _table(cell: Cell, grain: float) -> tuple[Floats, npt.NDArray[np.int64], Flo
     reach = TAIL * math.sqrt(mean) + 3 * TAIL
     counts = np.arange(max(0, math.floor(mean - reach)), math.ceil(mean + reach) + 1, dtype=float)
     masses = np.exp(xlogy(counts, mean) - mean - gammaln(counts + 1))
-    return counts, np.rint((a * counts**2 + b * counts) / grain).astype(np.int64), masses
+    return counts, np.rint(score(counts, a, b) / grain).astype(np.int64), masses
 
 
-def _in_order(masses: Floats, cells: Sequence[Cell], grain: float, rows: int | None) -> tuple[Floats, Floats]:
-    """Move steps modulo the length to those nearest to the statistic's mean."""
+def _in_order(masses: Floats, mean: float, grain: float) -> tuple[Floats, Floats]:
+    """Move steps modulo the length to those nearest to the statistic's mean, that of a Poisson number of rows."""
     length = len(masses)
-    middle = round(_mean(cells, rows) / grain)
-    steps = np.arange(length) + middle - length // 2
+    steps = np.arange(length) + round(mean) - length // 2
     return np.asarray(steps * grain, dtype=np.float64), masses[steps % length]
-
-
-def _mean(cells: Sequence[Cell], rows: int | None) -> float:
-    """Return the mean of the sum; N_i has the variance of a binomial count where the rows are fixed."""
-    squares = (mean**2 + mean - (mean**2 / rows if rows else 0.0) for mean, _, _ in cells)
-    return math.fsum(a * square + b * mean for square, (mean, a, b) in zip(squares, cells, strict=True))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from algorithms.coin_problem import heads_among
-from algorithms.everyday import chi_square_test, identity_test, usual_tests
+from algorithms.everyday import chi_square_test, identity_test, uniformity, usual_tests
 from algorithms.everyday.identity_test import interval
 from auditor import Sample, subject
 
@@ -32,6 +32,12 @@ def coin_test_fixed(sample: Sample, r: np.random.Generator) -> bool:
 def identity_test_fixed(sample: Sample, r: np.random.Generator) -> bool:
     """Run the uniformity test at the middle of its interval."""
     return identity_test.distance(sample, null=8) >= sum(interval(8, 0.25, 0.1, 0.05)) / 2
+
+
+@subject(source=uniformity.two_levels(1000, 0.333), sample="counts", size=8000, expect="fail", reason=HALFWAY)
+def uniformity_by_distance_fixed(sample: Sample, r: np.random.Generator) -> bool:
+    """Run the uniformity test by distance at the middle of its interval."""
+    return uniformity.distance(sample, values=1000) >= sum(uniformity.interval(1000, 0.25, 0.1, 0.05)) / 2
 
 
 @subject(source="norm(0.196, 1)", size=100, expect="fail", reason="an effect of 1.96 standard errors: power one half")

@@ -38,6 +38,7 @@ from algorithms.everyday import (
     mean_lattices,
     mean_laws,
     private_median,
+    uniformity,
     usual_tests,
 )
 from algorithms.everyday.bandit_elimination import schedule
@@ -168,6 +169,7 @@ r_t_test | mu0=0.0 effect=0.5 alpha=0.05 beta=0.05 rho=0.1 level=largest | 1664 
 r_top | strength=0.2 statistic=mean better=higher k=1 without= by= score= unit= | - | - | - | - | - | pass | algorithms.decisions.tables:THREE
 r_top_choice | tau=0.1 rho=0.1 delta=0.05 candidates=4 top=2 sample_scale=1.0 | 129743 | 0.1 | 0.05 | 877 | 0.0999998 | pass | points([[0, 0, 0, 0], [0, 0, 0, 1], [0,
 r_trend | time= value= test=t level=0.05 width=12.0 | - | - | - | - | - | pass | algorithms.decisions.tables:STEP
+r_uniformity_by_distance | values=1000 eps=0.25 rho=0.1 delta=0.05 | 7513 | 0.1 | 0.05 | 1757 | 0.075 | pass | mixture(randint(0, 1000), randint(0, 500
 r_uniformity_test | null=8 eps=0.25 rho=0.1 delta=0.05 | 15863 | 0.1 | 0.05 | 881 | 0.075 | pass | pmf({0: 0.2622, 1: 0.1054, 2: 0.1054, 3:
 r_winner | strength=0.2 statistic=mean better=higher without= by= score= unit= | - | - | - | - | - | pass | algorithms.decisions.tables:THREE
 r_z_test | mu0=0.0 sigma=1.0 effect=0.5 alpha=0.05 beta=0.05 rho=0.1 level=largest | 1445 | 0.1 | 0.05 | 52 | 0.075 | pass | norm(0.2541, 1)
@@ -186,6 +188,7 @@ threshold_by_queries | d=4 eps=0.2 rho=0.2 sample_scale=1.0 | 1706276 | 0.2 | 0.
 top | k=1 statistic=mean better=higher without= by= score= unit= | - | - | - | - | - | pass | algorithms.decisions.tables:THREE
 trend | time= value= test=t level=0.05 | - | - | - | - | - | pass | algorithms.decisions.tables:STEP
 uniform_threshold | tau=0.1 rho=0.1 delta=0.0625 | 5000 | 0.1 | 0.0625 | 59 | 0.05 | pass | bernoulli(0.5)
+uniformity_by_distance_fixed |  | 8000 | - | - | - | - | fail | mixture(randint(0, 1000), randint(0, 500
 winner | statistic=mean better=higher without= by= score= unit= | - | - | - | - | - | pass | algorithms.decisions.tables:THREE
 z_test_usual |  | 100 | - | - | - | - | fail | norm(0.196, 1)
 """  # noqa: E501
@@ -216,6 +219,7 @@ r_single_heavy_hitter | v=0.8 | 759 | 0.1 | 0.05
 r_single_heavy_hitter | sample_scale=0.01 | 156 | 0.1 | 0.05
 r_chi_square_test | level=mean | 9261 | 0.1 | 0.05
 r_z_test | level=mean | 1166 | 0.1 | 0.05
+r_uniformity_by_distance | values=10000 eps=0.5 rho=0.5 | 2139 | 0.5 | 0.05
 list_of_biases | sample_scale=0.1 | 462 | - | 0.1
 r_bandit | arms=3 tau=0.1 | 46656 | 0.1 | 0.05
 r_bandit | arms=10 tau=0.1 horizon=10000000 | 3423590 | 0.1 | 0.05
@@ -254,6 +258,7 @@ TWINS: dict[str, tuple[str, ...]] = {
     "r_private_median": ("private_median_usual", "private_median_by_quantile"),
     "r_coin_test": ("coin_test_fixed",),
     "r_uniformity_test": ("identity_test_fixed",),
+    "r_uniformity_by_distance": ("uniformity_by_distance_fixed",),
     "r_z_test": ("z_test_usual",),
     "r_t_test": ("t_test_usual",),
     "r_chi_square_test": ("chi_square_test_usual",),
@@ -460,6 +465,11 @@ r_top_choice | top=True | top=True must be an integer in [1, candidates - 1]
 r_top_choice | size: sample_scale=0.0 | sample_scale=0.0 must be above 0
 r_trend | run: width=0.0 | width=0.0 must be above 0: of the critical values
 r_winner | run: strength=0.0 | strength=0.0 must be
+r_uniformity_by_distance | values=1 | values=1 must be an integer of at least 2: how many there are, e.g. 1000
+r_uniformity_by_distance | values=2.5 | values=2.5 must be an integer of at least 2
+r_uniformity_by_distance | eps=0.0 | eps=0.0 must be in (0, 1 - 1 / values]: the distance to be noticed, e.g. 0.25
+r_uniformity_by_distance | rho=2 | rho=2 must be in (0, 1]: how often two decisions may differ, e.g. 0.1
+r_uniformity_by_distance | delta=0.5 | delta=0.5 must be in (0, 1/2): how often a decision may be wrong, e.g. 0.05
 r_z_test | alpha=0.5 | alpha=0.5 must be in (0, 1/2): the level, e.g. 0.05
 r_z_test | run: sigma=0 | sigma=0 must be above 0: the deviation of a row, e.g. 1; unknown, take the t-test
 rstat | tau=0.0 | tau=0.0 must be in (0, 1]: the tolerance, e.g. 0.1
@@ -672,6 +682,14 @@ ORACLES = [
             ("r_chi_square_test", {"null": 2, "effect": 0.3}, (0.65,)),
         )
         for p, right in ((0.5, (False,)), (0.55, (False, True)), *((p, (True,)) for p in far))
+    ),
+    *(
+        Judged("r_uniformity_by_distance", source, {"values": 10}, right, [one for one in BOTH if one not in right])
+        for source, right in (
+            ("randint(0, 10)", (False,)),
+            ("mixture(randint(0, 10), randint(0, 5), 0.49)", BOTH),
+            ("mixture(randint(0, 10), randint(0, 5), 0.5)", (True,)),
+        )
     ),
     *(
         Judged(
@@ -1065,6 +1083,12 @@ def rejected_by_identity() -> float:
     return float(masses[values >= sum(identity_test.interval(8, 0.25, 0.1, 0.05)) / 2].sum())
 
 
+def rejected_by_distance() -> float:
+    law = load_source(uniformity.two_levels(1000, 0.333)).law().distinct()
+    values, masses = uniformity.exact_law(np.asarray(law.weights).tolist(), 8000)
+    return float(masses[values >= sum(uniformity.interval(1000, 0.25, 0.1, 0.05)) / 2].sum())
+
+
 def rejected_by_chi_square() -> float:
     values, masses = chi_square_test.exact_law((0.23, *(0.154,) * 5), 6, 250, reach=250.0)
     return float(masses[values >= chi_square_test.usual(5, 0.05)].sum())
@@ -1220,6 +1244,17 @@ EXACT = [
     integrated("r_uniformity_test", lambda: identity_test.exact_rho(
         (0.5, 0.25, 0.25), 3, 60, *identity_test.interval(3, 0.25, 0.1, 0.05)
     ), "pmf({0: 0.5, 1: 0.25, 2: 0.25})", size=60, params={"null": 3}),
+    *(
+        integrated("r_uniformity_by_distance", lambda p=p, size=size, params=params: uniformity.exact_rho(
+            np.asarray(load_source(p).law().distinct().weights).tolist(), size,
+            *uniformity.interval(**{"values": 1000, "eps": 0.25, "rho": 0.1, "delta": 0.05, **params})
+        ), p, 60, size=size, rho=0.9, params=params)
+        for p, size, params in [
+            (uniformity.two_levels(1000, 0.42), 8000, {}),
+            (uniformity.two_levels(1000, 0.5, 300), 600, {"eps": 0.5, "rho": 0.5}),
+            ("pmf({0: 0.5, 1: 0.25, 2: 0.25})", 60, {"values": 3}),
+        ]
+    ),
     integrated("r_chi_square_test", lambda: chi_square_test.exact_rho(
         LOADED, 6, 300, *chi_square_test.interval(300, 6, 0.05, 0.3, "largest")
     ), f"pmf({dict(enumerate(LOADED))})", size=300, params={"rho": 0.3}),
@@ -1320,6 +1355,7 @@ EXACT = [
                params={"n": 1, "strength": 0.5}),
     in_two_minds("coin_test_fixed", lambda: float(binom.sf(math.ceil(0.55 * 10_846) - 1, 10_846, 0.55))),
     in_two_minds("identity_test_fixed", cache(rejected_by_identity)),
+    in_two_minds("uniformity_by_distance_fixed", cache(rejected_by_distance)),
     in_two_minds("z_test_usual", lambda: float(norm.sf(1.959964 - 1.96) + norm.sf(1.959964 + 1.96))),
     in_two_minds("t_test_usual", rejected_by_t),
     in_two_minds("chi_square_test_usual", cache(rejected_by_chi_square)),

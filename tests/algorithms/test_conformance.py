@@ -311,6 +311,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "r_identity_test": {},
     "r_identity_test_poisson": {},
     "r_uniformity_test": {},
+    "r_uniformity_by_distance": {},
     "r_chi_square_test": {},
     "r_significant_columns": {"size": 20},
     "r_cluster_members": {"size": 20, "view": "output"},
@@ -379,6 +380,7 @@ CLEAR: dict[str, tuple[list[float], list[float]]] = {  # rows in turn that every
     "r_coin_test": ([0, 1], [1]),
     "r_chi_square_test": ([*range(6)], [0]),
     "r_uniformity_test": ([*range(8)], [0]),
+    "r_uniformity_by_distance": ([*range(1000)], [0]),
     "r_identity_test": ([0, 0, 1, 1, 2, 3, 4, 5], [0]),
 }
 
