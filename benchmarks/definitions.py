@@ -18,7 +18,7 @@ from auditor.questions.pairs import PairsInquiry
 from auditor.questions.reuse.transcripts import Transcript, bound_distance
 from auditor.statistics.cost import prospect
 from auditor.statistics.gate import Gate
-from auditor.statistics.nu import Groups, NuGate, nu_lower, nu_upper
+from auditor.statistics.nu import NuGate, RunGroups, nu_lower, nu_upper
 from auditor.trials.trial import Trial
 from auditor.values import Difference
 
@@ -46,7 +46,7 @@ def profiles() -> Iterator[Row]:
     """Mean limits of a two-sided 95 % interval at 300 strings of 20 runs, and how often they miss."""
     rng = np.random.default_rng(0)
     for words, nu, law in string_laws():
-        drawn = [Groups(20, tuple(int(c) for c in rng.multinomial(300, law))) for _ in range(REPEATS)]
+        drawn = [RunGroups(20, tuple(int(c) for c in rng.multinomial(300, law))) for _ in range(REPEATS)]
         for name, options in (("t = 1", {"t": 1}), ("all t", {}), ("all t, any time", {"design": "anytime"})):
             low = np.array([nu_lower(groups, 0.1, 0.025, **options) for groups in drawn])
             high = np.array([nu_upper(groups, 0.1, 0.025, **options) for groups in drawn])
@@ -75,7 +75,7 @@ def gates() -> Iterator[Row]:
 
 
 def _gate_walk(law: np.ndarray, rng: np.random.Generator) -> tuple[int, str]:
-    gate, groups = NuGate(0.1, 0.05, 20, alpha_pass=0.05, alpha_fail=0.05), Groups.empty(20)
+    gate, groups = NuGate(0.1, 0.05, 20, alpha_pass=0.05, alpha_fail=0.05), RunGroups.empty(20)
     for strings, outside in enumerate(rng.choice(20, size=2000, p=law / law.sum()).tolist(), 1):
         groups = groups.add(outside)
         if gate.is_pass(groups):

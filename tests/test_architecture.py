@@ -99,6 +99,15 @@ def test_no_module_carries_the_name_of_a_public_function_and_there_is_no_drawer(
     assert not stems & {"utils", "helpers", "common", "misc"}
 
 
+def test_no_two_public_classes_share_a_name() -> None:
+    homes: dict[str, set[str]] = {}
+    for name, path in MODULES.items():
+        for node in tree_of(path).body if name.startswith("auditor.") else ():
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, set()).add(name)
+    assert not {name: found for name, found in homes.items() if len(found) > 1}
+
+
 def test_importing_costs_neither_numpy_nor_scipy() -> None:
     """Neither the package, nor its command line, nor to look what names it has: what one loads is there at the end."""
     code = "import sys, auditor, auditor.cli.command_line; dir(auditor); auditor.repair; print(*sys.modules)"

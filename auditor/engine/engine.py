@@ -225,7 +225,7 @@ class Crew(Protocol):
 
 def in_order(crew: Crew, wanted: Iterable[int], keep: Keep, pace: BlockPace) -> Iterator[Trial]:
     """Blocks in, trials out in order: what comes back early waits for what was asked for before it."""
-    blocks = Blocks(wanted, crew.block_seconds, pace, crew.hands)
+    blocks = BlockCutter(wanted, crew.block_seconds, pace, crew.hands)
     expected: deque[range] = deque()
     arrived: dict[int, Trial | AuditorError] = {}
     while True:
@@ -264,7 +264,7 @@ class BlockPace(msgspec.Struct):
     trials: int = 1
 
 
-class Blocks:
+class BlockCutter:
     """Cuts the wanted indices into blocks of about the asked duration, by what the last ones took; smaller ones at the
     end, where that is known, so that all hands are done at about the same time."""
 

@@ -39,7 +39,7 @@ from auditor.errors import AuditorError, Stopping, SubjectError, TimeIsUp, Usage
 from auditor.host.boundary import pack, packed_far, read_answer, request_bytes, run_in_host
 from auditor.host.leftovers import exit_words
 from auditor.host.limits import memory_of
-from auditor.host.server import DRAWING, IDLE, LOADING, Host, HostGone, Place, Reading, here, server, wait_for
+from auditor.host.server import DRAWING, IDLE, LOADING, Host, HostGone, HostPlace, Reading, here, server, wait_for
 from auditor.lookup import file_modules
 from auditor.trials.blocks import Done, Fall, Fell, Sent, begin_preflight, continue_preflight, run_alone, run_block
 from auditor.trials.preflight import PAIRS, PreflightFound, Step, together
@@ -150,7 +150,9 @@ class Workers:
     block_seconds = 0.2
     bench: PackedBench  # what is being run; it was packed here, or elsewhere
 
-    def __init__(self, how: RunOptions, jobs: int, *, first: Host | None = None, place: Place | None = None) -> None:
+    def __init__(
+        self, how: RunOptions, jobs: int, *, first: Host | None = None, place: HostPlace | None = None
+    ) -> None:
         self._how, self.hands = how, jobs
         self.limit = NO_LIMIT
         self._workers: list[Worker] = [] if first is None else [Worker(first)]

@@ -169,7 +169,7 @@ class _AnswerUnpickler(pickle.Unpickler):
         return super().find_class(module, name)
 
 
-class Answer(NamedTuple):
+class HostAnswer(NamedTuple):
     """What a host says: a value or what was raised, and the libraries that it had to load for it."""
 
     value: Any
@@ -179,7 +179,7 @@ class Answer(NamedTuple):
     files: Mapping[str, str] = {}  # modules that were loaded from files, by their names
 
 
-def answer_bytes(answer: Answer) -> bytes:
+def answer_bytes(answer: HostAnswer) -> bytes:
     file = io.BytesIO()
     _AnswerPickler(file).dump(tuple(answer))
     return file.getvalue()
@@ -187,7 +187,7 @@ def answer_bytes(answer: Answer) -> bytes:
 
 def read_answer(packed: bytes) -> Any:
     """Return the value of an answer, or raise what was raised in the host."""
-    answer = Answer(*_AnswerUnpickler(packed).load())
+    answer = HostAnswer(*_AnswerUnpickler(packed).load())
     learnt.update(answer.loaded)
     know_files(answer.files)
     if answer.raised is not None:
@@ -209,14 +209,14 @@ def carried_out(request: bytes, loaded: Callable[[], tuple[str, ...]]) -> bytes:
     """Carry out a request in a host, and return the answer; `loaded` says what libraries were loaded meanwhile."""
     try:
         fn, args, keywords = _opened_request(request)
-        return answer_bytes(Answer(fn(*args, **keywords), loaded=loaded(), files=file_modules()))
+        return answer_bytes(HostAnswer(fn(*args, **keywords), loaded=loaded(), files=file_modules()))
     except BaseException as error:
         try:
-            return answer_bytes(Answer(None, as_ours(error, "the audited code"), loaded=loaded()))
+            return answer_bytes(HostAnswer(None, as_ours(error, "the audited code"), loaded=loaded()))
         except BaseException:
             import traceback
 
-            return answer_bytes(Answer(None, failed="".join(traceback.format_exception(error))))
+            return answer_bytes(HostAnswer(None, failed="".join(traceback.format_exception(error))))
 
 
 def _opened_request(request: bytes) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:

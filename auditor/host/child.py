@@ -29,7 +29,7 @@ import msgspec
 from auditor.errors import Stopping
 from auditor.host.leftovers import become_subreaper, clear_after, die_with_parent, end_children, host_folder, kill_group
 from auditor.host.limits import limit_memory
-from auditor.host.server import FOLDER, LOADING, NEW_HOST, Place, Slot, receive, send
+from auditor.host.server import FOLDER, LOADING, NEW_HOST, HostPlace, Slot, receive, send
 from auditor.lookup import INSTALLED, found_by_files
 
 _PRELOADED = ("auditor.host.boundary", "auditor.trials.trial", "auditor.flow.fitness", "cloudpickle", "threadpoolctl")
@@ -191,7 +191,7 @@ def _be_host(link: socket.socket, slot: int) -> None:
         numpy.random.seed()  # `random` seeds itself afresh in a fork, and numpy does not
     with contextlib.suppress(OSError), link:
         link.settimeout(None)
-        _go_to(msgspec.json.decode(receive(link), type=Place), state)
+        _go_to(msgspec.json.decode(receive(link), type=HostPlace), state)
         known = libraries()
         for number in count():
             new = functools.partial(_new_libraries, known) if number < _TELLS else tuple
@@ -225,7 +225,7 @@ def high_descriptor(descriptor: int) -> int:
     return moved
 
 
-def _go_to(place: Place, state: HostState) -> None:
+def _go_to(place: HostPlace, state: HostState) -> None:
     """Take over the folder, the path and the environment of whoever asks, and print where it wants it."""
     os.environ.clear()
     os.environ.update(place.environment)

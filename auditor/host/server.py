@@ -235,7 +235,7 @@ def surroundings(hash_seed: int, threads: int) -> Surroundings:
     return Surroundings((("PYTHONHASHSEED", str(hash_seed)), *((name, str(threads)) for name in _THREADS)))
 
 
-class Place(msgspec.Struct, frozen=True):
+class HostPlace(msgspec.Struct, frozen=True):
     """Where a host does its work: what it shares with the process that asks, and where it prints."""
 
     folder: str
@@ -265,17 +265,17 @@ def looking_in_folder(*, installed_first: bool) -> Iterator[None]:
         _paths.pop()
 
 
-def here(kind: Surroundings = AS_HERE, *, log: str | None = None, memory: int | None = None) -> Place:
+def here(kind: Surroundings = AS_HERE, *, log: str | None = None, memory: int | None = None) -> HostPlace:
     """Return the place of this process, its folder, path and environment, for a host in such surroundings."""
     folder = os.getcwd()
     path = _paths[-1] if _paths else tuple(one or folder for one in sys.path)
-    return Place(folder, path, {**os.environ, **dict(kind.environment)}, file_modules(), log, memory)
+    return HostPlace(folder, path, {**os.environ, **dict(kind.environment)}, file_modules(), log, memory)
 
 
 class Host:
     """One process that runs somebody's code, seen by whoever asks it."""
 
-    def __init__(self, server: Server, place: Place, libraries: Collection[str] = ()) -> None:
+    def __init__(self, server: Server, place: HostPlace, libraries: Collection[str] = ()) -> None:
         """Have a host started. `libraries` are what its code will import, for the server to load before it forks."""
         (link, theirs), (self._leash, held) = pair(), pair()
         self.slot = Slot()

@@ -50,7 +50,7 @@ _FORMS = "bootstrap, split, split(column), subsample, blocks, blocks(L), groups(
 _LEAST = 20  # rows of a series
 
 
-class Column(NamedTuple):
+class GroupingColumn(NamedTuple):
     """A column of a data set by its place: that of the table or matrix, or None for the labels."""
 
     name: str
@@ -193,7 +193,7 @@ class Blocks(Resampling):
 class Groups(Resampling):
     """Whole groups of rows."""
 
-    column: Column
+    column: GroupingColumn
     members: tuple[Places, ...]  # the rows of each group, in their order
     ids: Any  # the value of each group in the column
 
@@ -311,7 +311,7 @@ class SplitGroups(Groups):
 class Strata(Resampling):
     """As many rows of every stratum as its share of the file."""
 
-    column: Column
+    column: GroupingColumn
     members: tuple[Places, ...]  # the rows of each stratum
     ids: Any  # the value of each stratum in the column
 
@@ -445,7 +445,7 @@ def _called(name: str) -> str:
     return {"": "this one", "the labels": "that of the labels"}.get(name, f"column {name!r}")
 
 
-def _groups(text: str, count: int, column: Column, members: tuple[Places, ...], ids: Any) -> Groups:
+def _groups(text: str, count: int, column: GroupingColumn, members: tuple[Places, ...], ids: Any) -> Groups:
     """Return the resampling of whole groups of rows; UsageError where the column makes no groups."""
     if column.place is None:
         raise UsageError(
@@ -468,7 +468,7 @@ def _groups(text: str, count: int, column: Column, members: tuple[Places, ...], 
     return kind(count, text, column=column, members=members, ids=ids)
 
 
-def _strata(text: str, count: int, column: Column, members: tuple[Places, ...], ids: Any) -> Strata:
+def _strata(text: str, count: int, column: GroupingColumn, members: tuple[Places, ...], ids: Any) -> Strata:
     """Return the resampling within strata; UsageError where some stratum has a single row."""
     alone = [str(one) for one, rows in zip(ids, members, strict=True) if len(rows) == 1]
     if alone:
@@ -480,14 +480,14 @@ def _strata(text: str, count: int, column: Column, members: tuple[Places, ...], 
     return Strata(count, text, column=column, members=members, ids=ids)
 
 
-def find_column(text: str, name: str, rows: Any, names: tuple[str, ...], target: str) -> Column:
+def find_column(text: str, name: str, rows: Any, names: tuple[str, ...], target: str) -> GroupingColumn:
     """Return the column of that name, by its number where columns have none, or the labels for ""."""
     x, y = rows if isinstance(rows, tuple) else (rows, None)
     if not name and y is None:
         raise UsageError(f"--resample {text}: the data have no labels: name the column, {_EXAMPLES[parse(text)[0]]}")
     label = target or str(getattr(y, "name", None) or "the labels")
     if y is not None and (not name or name == label):
-        return _complete(text, Column(label, None, np.asarray(y)))
+        return _complete(text, GroupingColumn(label, None, np.asarray(y)))
     known = columns_of(x) or names
     width = x.shape[1] if isinstance(x, np.ndarray) and x.ndim == 2 else len(columns_of(x))
     if len(known) != width:
@@ -496,10 +496,10 @@ def find_column(text: str, name: str, rows: Any, names: tuple[str, ...], target:
         has = f"it has {', '.join(known)}" if known else "its rows have no columns"
         raise UsageError(f"--resample {text}: no column {name!r}{suggestion(name, known)}; {has}")
     place = known.index(name)
-    return _complete(text, Column(name, place, column_at(x, place)))
+    return _complete(text, GroupingColumn(name, place, column_at(x, place)))
 
 
-def _complete(text: str, column: Column) -> Column:
+def _complete(text: str, column: GroupingColumn) -> GroupingColumn:
     """Return the column that rows are grouped by; UsageError if it lacks a value for some row."""
     values = column.values
     if values.ndim != 1:
@@ -512,7 +512,7 @@ def _complete(text: str, column: Column) -> Column:
     return column
 
 
-def with_ids(rows: Any, column: Column, ids: Any) -> Any:
+def with_ids(rows: Any, column: GroupingColumn, ids: Any) -> Any:
     """Return a sample with these values in its column of groups."""
     x = rows[0] if isinstance(rows, tuple) else rows
     changed = with_column_at(x, int(column.place or 0), ids)

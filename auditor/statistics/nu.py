@@ -33,27 +33,27 @@ _CELLS = 4096  # intervals of p in the search for b_t
 _TERMS = 6  # values of t that a gate bets on
 
 
-class Groups(msgspec.Struct, frozen=True):
+class RunGroups(msgspec.Struct, frozen=True):
     """Strings by how many of their runs were outside their most frequent output: `exactly[t]`, t from 0 to runs - 1."""
 
     runs: int
     exactly: tuple[int, ...]
 
     @classmethod
-    def empty(cls, runs: int) -> Groups:
+    def empty(cls, runs: int) -> RunGroups:
         """Return the counts before the first string."""
         return cls(runs, (0,) * runs)
 
-    def add(self, outside: int) -> Groups:
+    def add(self, outside: int) -> RunGroups:
         """Return the groups with one more, of whose runs so many gave another output than the most frequent one."""
         exactly = list(self.exactly)
         exactly[outside] += 1
-        return Groups(self.runs, tuple(exactly))
+        return RunGroups(self.runs, tuple(exactly))
 
-    def continued(self, strings: int) -> Groups:
+    def continued(self, strings: int) -> RunGroups:
         """Return what the counts would be after so many strings, if all came as these did."""
         beyond = [round(strings * self.at_least(t) / self.strings) for t in range(self.runs)]
-        return Groups(self.runs, tuple(a - b for a, b in pairwise([*beyond, 0])))
+        return RunGroups(self.runs, tuple(a - b for a, b in pairwise([*beyond, 0])))
 
     @property
     def strings(self) -> int:
@@ -123,7 +123,7 @@ def _limit(design: str, side: int, n: int, k: int, alpha: float) -> float:
     return BOUNDS[design][side](n, k, alpha)
 
 
-def nu_upper(groups: Groups, eta: float, alpha: float, *, design: str = "fixed", t: int | None = None) -> float:
+def nu_upper(groups: RunGroups, eta: float, alpha: float, *, design: str = "fixed", t: int | None = None) -> float:
     """Return a limit that nu(eta) is at or below with probability 1 - alpha, for every eta at once."""
     best, n = 1.0, groups.strings
     for each in range(1, groups.runs) if t is None else (t,):
@@ -134,7 +134,7 @@ def nu_upper(groups: Groups, eta: float, alpha: float, *, design: str = "fixed",
     return best
 
 
-def nu_lower(groups: Groups, eta: float, alpha: float, *, design: str = "fixed", t: int | None = None) -> float:
+def nu_lower(groups: RunGroups, eta: float, alpha: float, *, design: str = "fixed", t: int | None = None) -> float:
     """Return a limit that nu(eta) is at or above with probability 1 - alpha, for every eta at once."""
     best, n = 0.0, groups.strings
     chosen = range(1, groups.runs) if t is None else (t,)
@@ -164,32 +164,32 @@ class NuGate:
         first = next((t for t, share in reached if share <= nu / 4), runs - 1)
         self._failing = sorted(reached, key=lambda pair: abs(pair[0] - first))[:_TERMS]
 
-    def log_e_pass(self, groups: Groups, nu: float) -> float:
+    def log_e_pass(self, groups: RunGroups, nu: float) -> float:
         """Return the log evidence against nu(eta) >= nu."""
         n = groups.strings
         return _mixed([float(log_e_pass(n, groups.at_least(t), room * nu)) for t, room in self._passing])
 
-    def log_e_fail(self, groups: Groups, nu: float) -> float:
+    def log_e_fail(self, groups: RunGroups, nu: float) -> float:
         """Return the log evidence against nu(eta) <= nu."""
         n = groups.strings
         return _mixed([float(log_e_fail(n, groups.at_least(t), nu + (1 - nu) * a)) for t, a in self._failing])
 
-    def is_pass(self, groups: Groups) -> bool:
+    def is_pass(self, groups: RunGroups) -> bool:
         """True if nu(eta) is shown to be at most nu."""
         return self.log_e_pass(groups, self.nu) >= -math.log(self.alpha_pass)
 
-    def is_fail(self, groups: Groups) -> bool:
+    def is_fail(self, groups: RunGroups) -> bool:
         """True if nu(eta) is shown to be above nu."""
         return self.log_e_fail(groups, self.nu) >= -math.log(self.alpha_fail)
 
-    def upper(self, groups: Groups) -> float:
+    def upper(self, groups: RunGroups) -> float:
         """Return a limit that nu(eta) is at or below with probability 1 - alpha_pass, after every string at once."""
         needed = -math.log(self.alpha_pass)
         if not self._passing or self.log_e_pass(groups, 1.0) < needed:
             return 1.0
         return crossing(lambda nu: self.log_e_pass(groups, nu) >= needed, outer="high")
 
-    def lower(self, groups: Groups) -> float:
+    def lower(self, groups: RunGroups) -> float:
         """Return a limit that nu(eta) is at or above with probability 1 - alpha_fail, after every string at once."""
         needed = -math.log(self.alpha_fail)
         if self.log_e_fail(groups, 0.0) < needed:
@@ -200,7 +200,7 @@ class NuGate:
         """Return the number of strings after which it passes if no run is outside; None if no number would do."""
         if not self._passing:
             return None
-        return soonest(lambda n: self.is_pass(Groups(runs, (n,) + (0,) * (runs - 1))), 0, NEVER)
+        return soonest(lambda n: self.is_pass(RunGroups(runs, (n,) + (0,) * (runs - 1))), 0, NEVER)
 
 
 def _mixed(logs: list[float]) -> float:

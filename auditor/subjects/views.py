@@ -84,7 +84,7 @@ _OF_INPUT |= {"effective_metric_", "effective_metric_params_"}
 _LEAST = {"top": 1, "round": 0}
 
 
-class Link(msgspec.Struct, frozen=True):
+class ViewLink(msgspec.Struct, frozen=True):
     """One view of a chain. `sees` takes (output, probe); `fn` is set if it is a function of the user's."""
 
     name: str
@@ -106,7 +106,7 @@ class View(msgspec.Struct, frozen=True):
     name: str
     spec: str | None
     see: Callable[[Any], Any]
-    chain: Sequence[Link] = ()
+    chain: Sequence[ViewLink] = ()
     needs_probe: bool = False
     rows: int | None = None  # of the probe, if the result may have a row for each of its points
     numbers: tuple[int, ...] | None = None  # of these rows in the data set that they are from
@@ -170,7 +170,7 @@ def _rows(probe: Any) -> int | None:
     return int(shape[0]) if shape else len(probe) if hasattr(probe, "__len__") else None
 
 
-def _through(chain: Sequence[Link], output: Any, probe: Any = None, classes: Any = None) -> Any:
+def _through(chain: Sequence[ViewLink], output: Any, probe: Any = None, classes: Any = None) -> Any:
     """Return what a chain of views makes of an output, from left to right."""
     for link in chain:
         seen = link.sees(output, copy.deepcopy(probe) if link.needs_probe else None)
@@ -198,7 +198,7 @@ def make_view(spec: object) -> View:
     return OUTPUT if [link.kind for link in chain] == ["output"] else _chained(chain)
 
 
-def _chained(chain: Sequence[Link]) -> View:
+def _chained(chain: Sequence[ViewLink]) -> View:
     """Return the view that a chain of links makes."""
     specs = [link.spec for link in chain]
     spec = None if None in specs else "|".join(map(str, specs))
@@ -208,7 +208,7 @@ def _chained(chain: Sequence[Link]) -> View:
     return View("|".join(link.name for link in chain), spec, see, tuple(chain), needs_probe)
 
 
-def _link(text: str) -> Link:
+def _link(text: str) -> ViewLink:
     """Return one link of a chain, as a user writes it: round(3), predict, or module:fn."""
     if ":" in text:
         fn = find_object(text)
@@ -217,16 +217,16 @@ def _link(text: str) -> Link:
         return _of_function(fn, text, text)
     kind, argument = _parse(text)
     if kind in _ON_PROBE:
-        return Link(text, text, _ON_PROBE[kind], kind, needs_probe=True)
+        return ViewLink(text, text, _ON_PROBE[kind], kind, needs_probe=True)
     see = _VIEWS[kind].make(argument)
-    return Link(text, text, lambda output, _: see(output), kind)
+    return ViewLink(text, text, lambda output, _: see(output), kind)
 
 
-def _of_function(fn: Callable[..., Any], spec: str | None, name: str) -> Link:
+def _of_function(fn: Callable[..., Any], spec: str | None, name: str) -> ViewLink:
     """Return the link of a user's own function, which may take the probe set too."""
     with_probe = _with_probe(fn)
     sees = with_probe or (lambda output, _: fn(output))
-    return Link(spec or name, spec, sees, "", needs_probe=with_probe is not None, fn=fn)
+    return ViewLink(spec or name, spec, sees, "", needs_probe=with_probe is not None, fn=fn)
 
 
 def _with_probe(fn: Callable[..., Any]) -> Callable[[Any, Any], Any] | None:

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from auditor.errors import AuditorError, SubjectError, UsageError, in_words, is_interrupt
 from auditor.host.boundary import read_answer, request_bytes
-from auditor.host.server import Host, HostGone, Place, Surroundings, server
+from auditor.host.server import Host, HostGone, HostPlace, Surroundings, server
 from auditor.sources.source import names_in
 from auditor.trials.cell import make_probe, probe_rows
 from auditor.trials.trial import RUNS, Bench, RunFailed, Trial
@@ -113,7 +113,7 @@ class VersionProcess:
             raise UsageError(words) from error
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONHOME"} | dict(own)
         self.host = Host(
-            there, Place(version.folder, tuple(version.path), environment, {}, keeps_path=not version.whole_path)
+            there, HostPlace(version.folder, tuple(version.path), environment, {}, keeps_path=not version.whole_path)
         )
         self.host.ask(loading)
         try:

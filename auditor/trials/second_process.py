@@ -26,7 +26,7 @@ from auditor.host.boundary import HostFailed, read_answer, request_bytes
 from auditor.host.child import limit_this_host, this_host
 from auditor.host.leftovers import JOURNAL
 from auditor.host.limits import one_thread
-from auditor.host.server import Host, HostGone, Place, here, other_hash_seed, server
+from auditor.host.server import Host, HostGone, HostPlace, here, other_hash_seed, server
 from auditor.subjects.own_code import OwnCode
 from auditor.subjects.programs import program_in
 from auditor.trials.causes.files import Files, files_between_runs, files_read, opens_files
@@ -301,7 +301,7 @@ class SecondProcess:
         return self._found
 
 
-def serving(place: Place) -> Place:
+def serving(place: HostPlace) -> HostPlace:
     """Mark a place as that of a second process."""
     from msgspec.structs import replace
 

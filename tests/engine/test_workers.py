@@ -24,8 +24,8 @@ from support.requests import audit, bench_of, carried_out, looked, timeless
 import auditor
 from auditor.engine import workers
 from auditor.engine.engine import (
+    BlockCutter,
     BlockPace,
-    Blocks,
     RunOptions,
     Serial,
     SerialThenWorkers,
@@ -531,7 +531,7 @@ def test_a_failure_comes_out_after_all_before_it() -> None:
 
 
 def test_blocks_grow_to_the_time_they_should_take() -> None:
-    blocks = Blocks(range(10_000), 0.2, BlockPace())
+    blocks = BlockCutter(range(10_000), 0.2, BlockPace())
     sizes = []
     for _ in range(8):
         block = blocks.cut()
@@ -546,14 +546,14 @@ def test_blocks_grow_to_the_time_they_should_take() -> None:
 
 
 def test_blocks_shrink_at_the_end_so_that_all_hands_are_done_together() -> None:
-    blocks, left = Blocks(range(1000), 1.0, BlockPace(1000), hands=2), 1000
+    blocks, left = BlockCutter(range(1000), 1.0, BlockPace(1000), hands=2), 1000
     while block := blocks.cut():
         assert block.start == 1000 - left
         assert len(block) <= max(1000 // 16, left // 2 - 1), "at most a sixteenth of a block is waited for"
         assert len(block) >= min(1000 // 16, left), "and no block is not worth being sent"
         left -= len(block)
     assert left == 0
-    alone = Blocks(range(1000), 1.0, BlockPace(1000)).cut()
+    alone = BlockCutter(range(1000), 1.0, BlockPace(1000)).cut()
     assert len(alone or ()) == 1000
 
 

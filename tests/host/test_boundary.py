@@ -15,8 +15,8 @@ import pytest
 
 from auditor.errors import SubjectError, UsageError
 from auditor.host.boundary import (
-    Answer,
     Connection,
+    HostAnswer,
     HostFailed,
     Opaque,
     answer_bytes,
@@ -138,7 +138,7 @@ def test_no_answer_imports_what_it_names() -> None:
     foreign = pickle.dumps((pytest.raises, None, "", (), {}))
     with pytest.raises(HostFailed, match=r"a host answered with _pytest\.raises\.raises"):
         read_answer(foreign)
-    assert read_answer(answer_bytes(Answer((1, "a", None)))) == (1, "a", None)
+    assert read_answer(answer_bytes(HostAnswer((1, "a", None)))) == (1, "a", None)
 
 
 def test_without_a_connection_functions_run_here() -> None:

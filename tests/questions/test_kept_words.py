@@ -29,7 +29,15 @@ from auditor.questions.curve.axis import make_axis
 from auditor.questions.hunt.family import make_family, read_ranges
 from auditor.questions.repair import has_points
 from auditor.questions.repair.paste import code_of
-from auditor.questions.repair.settings import FAMILIES, Agreeing, Aligning, Choosing, Rounding, Setting, Voting
+from auditor.questions.repair.settings import (
+    FAMILIES,
+    AgreeingFamily,
+    AligningFamily,
+    ChoosingFamily,
+    RoundingFamily,
+    Setting,
+    VotingFamily,
+)
 from auditor.questions.several import _place, share
 from auditor.statistics.paired import ShownChange
 from auditor.subjects.subject import load_subject
@@ -335,19 +343,19 @@ def test_settings_of_repairs() -> None:
         "points": [points],
     }.items():
         for gate in ("rho", "churn"):
-            told += written(f"rounded {name} {gate}", Rounding().settings(seen, 0.2, 100, gate))
+            told += written(f"rounded {name} {gate}", RoundingFamily().settings(seen, 0.2, 100, gate))
     for name, chosen in {
         "one": [{"spread": 0.5, "count": 9, "top": 1}, {"spread": 1.5, "count": 8, "top": 1}],
         "two": [{"spread": 0.5, "count": 9, "top": 2}],
         "all": [{"spread": 0.5, "count": 2, "top": 2}],
         "still": [{"spread": 0.0, "count": 9, "top": 2}],
     }.items():
-        told += written(f"chosen {name}", Choosing().settings(chosen, 0.2, 100, "rho"))
-    told += written("aligned", Aligning().settings([{"gap": 0.5}, {"gap": 1.5}], 0.2, 100, "rho"))
-    told += written("aligned still", Aligning().settings([{"gap": 0.0}], 0.2, 100, "rho"))
+        told += written(f"chosen {name}", ChoosingFamily().settings(chosen, 0.2, 100, "rho"))
+    told += written("aligned", AligningFamily().settings([{"gap": 0.5}, {"gap": 1.5}], 0.2, 100, "rho"))
+    told += written("aligned still", AligningFamily().settings([{"gap": 0.0}], 0.2, 100, "rho"))
     for size in (39, 40, 79, 80, 160, 1000):
-        told += written(f"voted {size}", Voting().settings([{}], 0.2, size, "churn"))
-        told += written(f"agreed {size}", Agreeing().settings([{}], 0.2, size, "rho"))
+        told += written(f"voted {size}", VotingFamily().settings([{}], 0.2, size, "churn"))
+        told += written(f"agreed {size}", AgreeingFamily().settings([{}], 0.2, size, "rho"))
     assert_kept("other", "settings", told)
 
 
@@ -384,7 +392,7 @@ def test_what_repairs_see_of_two_outputs() -> None:
     for first, second in outputs:
         for family in FAMILIES:
             told += written(f"{first!r} {second!r} {family.wrapper}", [family.look(first, second, lambda one: one)])
-    told += written("another number of numbers", [Rounding().look([1.0], [1.0, 2.0], lambda one: one)])
+    told += written("another number of numbers", [RoundingFamily().look([1.0], [1.0, 2.0], lambda one: one)])
     assert_kept("other", "looks", told)
 
 

@@ -24,7 +24,7 @@ from auditor.errors import UsageError
 from auditor.questions.nu.gate import GroupGate, Inaccurate
 from auditor.questions.nu.strings import Group, run_string
 from auditor.report.terminal import as_text
-from auditor.statistics.nu import Groups
+from auditor.statistics.nu import RunGroups
 
 SUBJECT = "algorithms.known_answers:good_and_bad"
 
@@ -128,7 +128,7 @@ def test_stability_is_wrong_as_seldom_as_it_says() -> None:
     """The accuracy side at its edge, exactly, for a fixed design: a share beta of good strings inaccurate."""
     plan = inquiry_of(SUBJECT, question="nu", eta=0.1, nu=0.05, beta=0.1, fixed=200).plan
     gate, n = GroupGate(plan), 200
-    spotless = Groups(plan.runs, (n,) + (0,) * (plan.runs - 1))
+    spotless = RunGroups(plan.runs, (n,) + (0,) * (plan.runs - 1))
     k = np.arange(n + 1)
     passes = np.array([gate.is_pass(spotless, Inaccurate(int(i), int(i))) for i in k])
     fails = np.array([gate.is_inaccurate(n, int(i)) for i in k])

@@ -30,7 +30,14 @@ from auditor.questions.repair.answer import RepairCost, answer_of
 from auditor.questions.repair.frontier import MeasuredSetting, candidates
 from auditor.questions.repair.inquiry import RepairInquiry
 from auditor.questions.repair.paste import code_of
-from auditor.questions.repair.settings import FAMILIES, Choosing, Rounding, Setting, _has_names, read_setting
+from auditor.questions.repair.settings import (
+    FAMILIES,
+    ChoosingFamily,
+    RoundingFamily,
+    Setting,
+    _has_names,
+    read_setting,
+)
 from auditor.questions.repair.units import FrontierUnit, SettingTried, kind_of, look
 from auditor.repair.mechanisms.grid import two_digits
 from auditor.repair.rounding import Rounded
@@ -435,7 +442,7 @@ def test_widths_have_two_digits_and_are_no_smaller(value: float, two: float) -> 
 def test_paths_share_a_width_where_they_are_many_or_their_scales_alike(paths: int, most: float, one: bool) -> None:
     gaps = {f"output.p{i}": 1.0 for i in range(paths)} | {"output.p0": most}
     seen = {"gaps": gaps, "sizes": dict.fromkeys(gaps, 1), "alike": True, "named": False}
-    first, *_ = Rounding().settings([seen], 0.1, 100, "rho")
+    first, *_ = RoundingFamily().settings([seen], 0.1, 100, "rho")
     assert isinstance(first.arguments["width"], float) is one
 
 
@@ -476,10 +483,12 @@ def test_a_mend_that_is_no_use_is_not_offered_and_one_that_is_may_be_of_whole_nu
     ],
 )
 def test_whole_numbers_are_rounded_where_they_count_and_do_not_name(first: Any, second: Any, fits: bool) -> None:
-    found = Rounding().look(first, second, vars)
+    found = RoundingFamily().look(first, second, vars)
     assert bool(found and found["alike"] and found["whole"]) is fits
     if found and fits:
-        assert all(type(one) is int for one in _leaves(Rounding().settings([found], 0.1, 9, "rho")[0], found["whole"]))
+        assert all(
+            type(one) is int for one in _leaves(RoundingFamily().settings([found], 0.1, 9, "rho")[0], found["whole"])
+        )
 
 
 def _leaves(setting: Setting, whole: list[str]) -> list[Any]:
@@ -490,7 +499,7 @@ def _leaves(setting: Setting, whole: list[str]) -> list[Any]:
 def test_scores_of_equal_candidates_are_no_worse_than_a_random_choice() -> None:
     """Behind by 0 and 1, exp(-1) of the weight loses 1: 0.269, more than 0.9 * 0.5 only for smaller strengths."""
     seen = [{"spread": 1.0, "count": 2, "top": 1, "behind": [0.0, 1.0]}]
-    useless = {one.arguments["strength"]: bool(one.useless) for one in Choosing().settings(seen, 0.5, 9, "rho")}
+    useless = {one.arguments["strength"]: bool(one.useless) for one in ChoosingFamily().settings(seen, 0.5, 9, "rho")}
     assert {strength for strength, is_so in useless.items() if is_so} == {s for s in useless if s < math.log(11 / 9)}
 
 
@@ -508,8 +517,8 @@ def test_numbers_without_a_cell_of_width_one_are_not_offered_a_grid() -> None:
         lambda number: with_number(Ridge, "coef_", number),
         lambda number: with_number(StandardScaler, "mean_", number),
     ):
-        assert Rounding().look(make(2.0**50), make(1.0), vars) is not None
-        assert Rounding().look(make(1.5 * 2.0**50), make(1.0), vars) is None
+        assert RoundingFamily().look(make(2.0**50), make(1.0), vars) is not None
+        assert RoundingFamily().look(make(1.5 * 2.0**50), make(1.0), vars) is None
 
 
 def test_what_predicts_nothing_has_all_that_it_fitted_rounded() -> None:
@@ -517,12 +526,14 @@ def test_what_predicts_nothing_has_all_that_it_fitted_rounded() -> None:
     from sklearn.impute import SimpleImputer
 
     rows = [np.random.default_rng(seed).normal(size=(50, 3)) for seed in (0, 1)]
-    filled, cut = (Rounding().look(make().fit(rows[0]), make().fit(rows[1]), vars) for make in (SimpleImputer, PCA))
+    filled, cut = (
+        RoundingFamily().look(make().fit(rows[0]), make().fit(rows[1]), vars) for make in (SimpleImputer, PCA)
+    )
     assert filled
     assert cut
     assert [*filled["sizes"]] == ["output.statistics_"]
     assert {"output.components_", "output.mean_"} < {*cut["sizes"]}
-    first, *_ = Rounding().settings([cut], 0.1, 50, "rho")
+    first, *_ = RoundingFamily().settings([cut], 0.1, 50, "rho")
     assert first.words.startswith("a number moves by at most half its width: ")
     assert {f"output.{name}" for name in first.arguments["width"]} <= {*cut["sizes"]}
     model = repair.rounded(PCA(), **first.arguments)(rows[0], 1)
@@ -579,8 +590,8 @@ def test_searches_without_a_common_candidate_say_nothing_of_a_spread(monkeypatch
     search = [SimpleNamespace(cv_results_={}, scores=scores) for scores in ({"a": 1.0}, {"b": 3.0}, {"a": 2.5})]
     see: Any = None
     alone = {"spread": 0.0, "count": 1, "top": 1, "behind": [0.0]}
-    assert settings.Choosing().look(search[0], search[1], see) == alone
-    assert settings.Choosing().look(search[0], search[2], see) == alone
+    assert settings.ChoosingFamily().look(search[0], search[1], see) == alone
+    assert settings.ChoosingFamily().look(search[0], search[2], see) == alone
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from auditor.questions.loss import FRESH, UNLUCKY, Loss
 from auditor.questions.nu.gate import GroupGate, Inaccurate
 from auditor.questions.pairs import PairsInquiry
 from auditor.statistics.interval import BOUNDS, log_e_fail, log_e_pass, two_sided
-from auditor.statistics.nu import Groups, bad_stays_below, good_reaches
+from auditor.statistics.nu import RunGroups, bad_stays_below, good_reaches
 
 ALPHA, TARGET, PAIRS = 0.05, 0.2, 400
 CELLS_AND_AUDITS = [(1, 1), (3, 1), (1, 2), (3, 2)]
@@ -224,8 +224,8 @@ def nu_plan(cells: int, family: int, beta: float | None) -> Plan:
     return Plan(0.3, 1 - ALPHA, "fixed", PAIRS, beta, cells=cells, family=family, **asked)
 
 
-def strings(disagree: int) -> Groups:
-    return Groups(2, (PAIRS - disagree, disagree))
+def strings(disagree: int) -> RunGroups:
+    return RunGroups(2, (PAIRS - disagree, disagree))
 
 
 @pytest.mark.parametrize("beta", [None, 0.2])

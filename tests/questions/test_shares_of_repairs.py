@@ -21,7 +21,15 @@ from auditor.questions.pairs import PairsInquiry
 from auditor.questions.repair.answer import RepairCost
 from auditor.questions.repair.frontier import SAYS_NOTHING, MeasuredSetting
 from auditor.questions.repair.inquiry import RULED_OUT, TRIES, RepairInquiry
-from auditor.questions.repair.settings import SITES, Agreeing, Aligning, Choosing, Rounding, Setting, Voting
+from auditor.questions.repair.settings import (
+    SITES,
+    AgreeingFamily,
+    AligningFamily,
+    ChoosingFamily,
+    RoundingFamily,
+    Setting,
+    VotingFamily,
+)
 from auditor.questions.repair.units import BOUND, FINISHED, FORMULA, Pair, SettingTried
 from auditor.statistics.digits import at_most
 from auditor.statistics.interval import log_e_fail, two_sided
@@ -373,16 +381,16 @@ def test_what_a_theorem_costs_is_said_of_each_setting() -> None:
     numbers = {"gaps": {"output": 1.0}, "sizes": {"output": 1}, "alike": True, "named": False}
     far = {"gaps": {"output.a": 1.0, "output.b": 90.0}, "sizes": {"output.a": 1, "output.b": 1}, "alike": True}
     for seen in ([numbers], [{**far, "named": False}], [{"points": 0.3, "all": 2.0}]):
-        for one in Rounding().settings(seen, 0.1, 100, "churn"):
+        for one in RoundingFamily().settings(seen, 0.1, 100, "churn"):
             width = one.arguments["width"]
             widths = [*width.values()] if isinstance(width, dict) else [width]
             assert one.change == max(widths) / 2
             assert all(at_most(half / 2) in one.words for half in widths)
-    for one in Aligning().settings([{"gap": 2.0}], 0.1, 100, "rho"):
+    for one in AligningFamily().settings([{"gap": 2.0}], 0.1, 100, "rho"):
         assert one.change == one.arguments["width"] / 2
-    chosen = Choosing().settings([{"spread": 0.5, "count": 7, "top": 2}], 0.1, 100, "rho")
+    chosen = ChoosingFamily().settings([{"spread": 0.5, "count": 7, "top": 2}], 0.1, 100, "rho")
     assert [one.change for one in chosen] == [math.log(7) / one.arguments["strength"] for one in chosen]
-    for family in (Voting(), Agreeing()):
+    for family in (VotingFamily(), AgreeingFamily()):
         made = family.settings([{}], 0.1, 330, "rho")
         assert [one.rows for one in made] == [330 // one.arguments["chunks"] for one in made]
         assert all(one.words == f"each fit sees {one.rows} of 330 rows" for one in made)

@@ -23,7 +23,7 @@ from auditor.questions.reuse.transcripts import Transcript, bound_distance
 from auditor.statistics.bracket import MOST_PROBES
 from auditor.statistics.cost import prospect
 from auditor.statistics.interval import two_sided
-from auditor.statistics.nu import Groups, bad_stays_below, good_reaches, nu_lower, nu_upper
+from auditor.statistics.nu import RunGroups, bad_stays_below, good_reaches, nu_lower, nu_upper
 from auditor.statistics.power_law import _Counts, _log_mean, fit_exponent
 
 MIXED = "algorithms.controls:mixed"
@@ -32,13 +32,13 @@ ALPHA = 0.05
 # (eta, nu): every threshold at once.
 
 
-def groups_of(runs: int, n: int) -> Iterator[Groups]:
+def groups_of(runs: int, n: int) -> Iterator[RunGroups]:
     for bars in itertools.combinations(range(n + runs - 1), runs - 1):
         ends = (-1, *bars, n + runs - 1)
-        yield Groups(runs, tuple(b - a - 1 for a, b in itertools.pairwise(ends)))
+        yield RunGroups(runs, tuple(b - a - 1 for a, b in itertools.pairwise(ends)))
 
 
-def chance(groups: Groups, law: np.ndarray) -> float:
+def chance(groups: RunGroups, law: np.ndarray) -> float:
     """Of a multinomial."""
     logs = math.lgamma(groups.strings + 1)
     for count, mass in zip(groups.exactly, law, strict=True):
@@ -48,7 +48,7 @@ def chance(groups: Groups, law: np.ndarray) -> float:
     return math.exp(logs)
 
 
-def wrong(runs: int, n: int, law: np.ndarray, is_wrong: Callable[[Groups], bool]) -> float:
+def wrong(runs: int, n: int, law: np.ndarray, is_wrong: Callable[[RunGroups], bool]) -> float:
     return sum(mass for groups in groups_of(runs, n) if (mass := chance(groups, law)) > 1e-12 and is_wrong(groups))
 
 
@@ -82,7 +82,7 @@ def test_rows_of_a_profile_hold_together_on_two_sides_and_over_arms(arms: int) -
     leaf = Strings(cell, Plan(0.3, 1 - ALPHA, "fixed", 60, cells=arms, **asked))
     reached, stays = good_reaches(2, 1, 0.1), bad_stays_below(2, 1, 0.1)
     for k in (3, 20, 50):
-        leaf.groups = Groups(2, (60 - k, k))
+        leaf.groups = RunGroups(2, (60 - k, k))
         limits = binomtest(k, 60).proportion_ci(1 - ALPHA / arms, method="exact")
         expected = max(0.0, (limits.low - reached) / (1 - reached)), min(1.0, limits.high / (1 - stays))
         assert (leaf.row().low, leaf.row().high) == pytest.approx(expected, abs=1e-9)

@@ -18,7 +18,7 @@ from auditor.flow.run import Silent
 from auditor.report.progress import Pace, Watching, WatchingSeveral, fitting
 from auditor.statistics.cost import soonest
 from auditor.statistics.interval import MeanEvidence
-from auditor.statistics.nu import Groups
+from auditor.statistics.nu import RunGroups
 from auditor.trials.trial import Trial
 
 TREE, MOONS = "sklearn.tree:DecisionTreeClassifier", "sklearn:make_moons(noise=0.3)"
@@ -103,8 +103,8 @@ def test_strings_at_their_nu_have_no_forecast() -> None:
 
 
 def test_groups_go_on_as_they_did() -> None:
-    groups = Groups(5, (7, 2, 0, 1, 0))
-    assert groups.continued(20) == Groups(5, (14, 4, 0, 2, 0))
+    groups = RunGroups(5, (7, 2, 0, 1, 0))
+    assert groups.continued(20) == RunGroups(5, (14, 4, 0, 2, 0))
     assert [groups.continued(n).strings for n in range(11, 40)] == list(range(11, 40))
 
 

@@ -19,7 +19,7 @@ from auditor.statistics.interval import (
     sequence_lower,
     sequence_upper,
 )
-from auditor.statistics.nu import Groups, NuGate, bad_stays_below, good_reaches, nu_lower, nu_upper
+from auditor.statistics.nu import NuGate, RunGroups, bad_stays_below, good_reaches, nu_lower, nu_upper
 
 Law = list[float]
 
@@ -91,18 +91,18 @@ def test_t_1_is_what_a_pencil_says() -> None:
 
 
 def test_counts_are_what_they_say() -> None:
-    groups = Groups.empty(5)
+    groups = RunGroups.empty(5)
     for outside in (0, 0, 2, 4):
         groups = groups.add(outside)
     assert (groups.strings, groups.at_least(1), groups.at_least(3)) == (4, 2, 1)
     assert (groups.beyond(0.1), groups.beyond(0.4), groups.beyond(0.39)) == (2, 1, 2)
 
 
-def split(n: int, k: int, runs: int, t: int) -> Groups:
+def split(n: int, k: int, runs: int, t: int) -> RunGroups:
     """n strings, k of them with T = t, the others without one run outside."""
     exactly = [0] * runs
     exactly[0], exactly[t] = n - k, k
-    return Groups(runs, tuple(exactly))
+    return RunGroups(runs, tuple(exactly))
 
 
 def test_the_bound_at_300_strings_of_20_runs() -> None:
@@ -143,7 +143,7 @@ def test_all_t_cover_for_every_eta_at_once() -> None:
     truth = [sum(share for share, p in kinds if p < 1 - eta) for eta in grid]
     above = below = 0
     for _ in range(repeats):
-        groups = Groups(runs, tuple(int(c) for c in rng.multinomial(n, law)))
+        groups = RunGroups(runs, tuple(int(c) for c in rng.multinomial(n, law)))
         above += any(nu_upper(groups, eta, alpha) < nu for eta, nu in zip(grid, truth, strict=True))
         below += any(nu_lower(groups, eta, alpha) > nu for eta, nu in zip(grid, truth, strict=True))
     allowed = binom.isf(1e-6, repeats, alpha)
@@ -154,7 +154,7 @@ def test_all_t_cover_for_every_eta_at_once() -> None:
 @given(st.lists(st.integers(0, 40), min_size=5, max_size=5), etas)
 def test_the_profile_falls_in_eta_and_its_sides_are_in_order(exactly: list[int], eta: float) -> None:
     assume(sum(exactly))
-    groups = Groups(5, tuple(exactly))
+    groups = RunGroups(5, tuple(exactly))
     for design in ("fixed", "anytime"):
         high, low = nu_upper(groups, eta, 0.05, design=design), nu_lower(groups, eta, 0.05, design=design)
         assert 0 <= low <= high <= 1
@@ -171,7 +171,7 @@ def test_the_gates_evidence_never_grows_on_average_where_its_null_holds(
 ) -> None:
     """One step of each E-process, exactly, at the hardest laws of its null. With E = 1 at most at the start, Ville's
     inequality makes each verdict wrong with probability alpha at most, whenever one stops."""
-    (eta, nu), runs, groups = asked, 10, Groups(10, tuple(exactly))
+    (eta, nu), runs, groups = asked, 10, RunGroups(10, tuple(exactly))
     gate = NuGate(eta, nu, runs, alpha_pass=0.05, alpha_fail=0.05)
 
     def growth(evidence: object, law: np.ndarray) -> float:
@@ -184,10 +184,10 @@ def test_the_gates_evidence_never_grows_on_average_where_its_null_holds(
             assert growth(gate.log_e_pass, mixture(min(1, 2 * nu), bad, spotless(runs))) <= 1 + 1e-9
     for good in (two_outputs(runs, 1 - eta), one_and_no_other_twice(runs, 1 - eta), spotless(runs)):
         assert growth(gate.log_e_fail, mixture(nu, one_and_no_other_twice(runs, 0), good)) <= 1 + 1e-9
-    assert max(gate.log_e_pass(Groups.empty(runs), nu), gate.log_e_fail(Groups.empty(runs), nu)) <= 1e-12
+    assert max(gate.log_e_pass(RunGroups.empty(runs), nu), gate.log_e_fail(RunGroups.empty(runs), nu)) <= 1e-12
 
 
-def gate_log(evidence: object, groups: Groups, nu: float) -> float:
+def gate_log(evidence: object, groups: RunGroups, nu: float) -> float:
     assert callable(evidence)
     return float(evidence(groups, nu))
 
@@ -207,7 +207,7 @@ def test_the_gate_stops_where_its_bounds_say() -> None:
 def test_noise_that_eta_allows_passes_where_one_threshold_would_not() -> None:
     """Every string good, with outputs that stray once in a hundred runs: T >= 1 for a fifth of them, nu(0.1) = 0."""
     law, n = two_outputs(20, 0.99), 1000
-    groups = Groups(20, tuple(round(n * mass) for mass in law))
+    groups = RunGroups(20, tuple(round(n * mass) for mass in law))
     gate = NuGate(0.1, 0.05, 20, alpha_pass=0.05, alpha_fail=0.05)
     assert gate.is_pass(groups)
     assert nu_upper(groups, 0.1, 0.05, t=1) > 0.05
@@ -228,14 +228,14 @@ def test_a_gate_that_no_string_can_pass_says_so() -> None:
 
 def test_a_share_that_is_a_whole_number_of_runs_is_not_beyond_itself() -> None:
     """0.29 of 100 runs is 29 of them, whatever the last digit of the product says."""
-    groups = Groups(100, tuple(int(t in (29, 30)) for t in range(100)))
+    groups = RunGroups(100, tuple(int(t in (29, 30)) for t in range(100)))
     assert 0.29 * 100 < 29
     assert (groups.beyond(0.29), groups.beyond(0.289), groups.beyond(0.3), groups.beyond(0.2)) == (1, 2, 0, 2)
 
 
 @pytest.mark.parametrize("runs", [2, 3, 6])
 def test_limits_are_the_best_of_all_t_at_their_shares(runs: int) -> None:
-    groups, alpha, eta = Groups(runs, tuple(range(90, 90 - 10 * runs, -10))), 0.1, 0.2
+    groups, alpha, eta = RunGroups(runs, tuple(range(90, 90 - 10 * runs, -10))), 0.1, 0.2
     n, counts = groups.strings, [groups.at_least(t) for t in range(runs)]
     shares = [1 / (t * (t + 1)) / (1 - 1 / runs) for t in range(1, runs)]
     assert sum(shares) == pytest.approx(1)
@@ -256,18 +256,18 @@ def test_limits_are_the_best_of_all_t_at_their_shares(runs: int) -> None:
     assert nu_upper(groups, eta, alpha, t=1) == pytest.approx(min(1, one))
 
 
-def upper_at(groups: Groups, t: int, eta: float, alpha: float) -> float:
+def upper_at(groups: RunGroups, t: int, eta: float, alpha: float) -> float:
     room = 1 - bad_stays_below(groups.runs, t, eta)
     return clopper_pearson_upper(groups.strings, groups.at_least(t), alpha) / room
 
 
 def test_nothing_seen_says_nothing() -> None:
-    assert (nu_upper(Groups.empty(4), 0.1, 0.05), nu_lower(Groups.empty(4), 0.1, 0.05)) == (1.0, 0.0)
-    hopeless = Groups(2, (50, 0))
+    assert (nu_upper(RunGroups.empty(4), 0.1, 0.05), nu_lower(RunGroups.empty(4), 0.1, 0.05)) == (1.0, 0.0)
+    hopeless = RunGroups(2, (50, 0))
     assert bad_stays_below(2, 1, 1e-13) == 1.0
     assert nu_upper(hopeless, 1e-13, 0.05) == 1.0
     assert good_reaches(3, 1, 1.0) == 1.0
-    assert nu_lower(Groups(3, (0, 0, 50)), 1.0, 0.05) == 0.0
+    assert nu_lower(RunGroups(3, (0, 0, 50)), 1.0, 0.05) == 0.0
 
 
 def mean_of_bets(logs: list[float]) -> float:
@@ -278,7 +278,7 @@ def mean_of_bets(logs: list[float]) -> float:
 @pytest.mark.parametrize(("eta", "nu", "runs"), [(0.1, 0.05, 20), (0.3, 0.2, 5), (0.4, 0.01, 12), (0.2, 0.3, 2)])
 def test_a_gate_bets_on_six_thresholds_at_most(eta: float, nu: float, runs: int) -> None:
     gate = NuGate(eta, nu, runs, alpha_pass=0.05, alpha_fail=0.02)
-    groups = Groups(runs, (30, 8, *(2,) * (runs - 2)))
+    groups = RunGroups(runs, (30, 8, *(2,) * (runs - 2)))
     n = groups.strings
     passing = [t for t in range(1, runs) if 1 - bad_stays_below(runs, t, eta) > 0.01][:6]
     logs = [float(log_e_pass(n, groups.at_least(t), (1 - bad_stays_below(runs, t, eta)) * nu)) for t in passing]
@@ -301,13 +301,13 @@ def test_the_least_number_of_spotless_strings(eta: float, nu: float, runs: int) 
 
 def test_limits_of_a_gate_are_where_its_evidence_is_enough() -> None:
     gate = NuGate(0.3, 0.2, 10, alpha_pass=0.05, alpha_fail=0.01)
-    groups = Groups(10, (150, 10, 5, 5, 5, 5, 5, 5, 5, 5))
+    groups = RunGroups(10, (150, 10, 5, 5, 5, 5, 5, 5, 5, 5))
     high, low = gate.upper(groups), gate.lower(groups)
     assert 0 < low < high < 1
     assert gate.log_e_pass(groups, high) >= math.log(20) > gate.log_e_pass(groups, high * (1 - 1e-9))
     assert gate.log_e_fail(groups, low) >= math.log(100) > gate.log_e_fail(groups, low * (1 + 1e-9))
-    assert gate.upper(Groups.empty(10)) == 1.0
-    assert gate.lower(Groups.empty(10)) == 0.0
+    assert gate.upper(RunGroups.empty(10)) == 1.0
+    assert gate.lower(RunGroups.empty(10)) == 0.0
 
 
 @pytest.mark.parametrize(("runs", "least"), [(5, 3), (20, 11), (20, 19), (7, 7), (6, 2), (40, 30)])

@@ -26,7 +26,7 @@ from auditor.questions.nu.strings import Group, StringUnit, outside_of, show_str
 from auditor.request import OTHER, OverCells, option
 from auditor.sources.datasets import Dataset
 from auditor.statistics.digits import at_least, at_most, exact, sure
-from auditor.statistics.nu import Groups
+from auditor.statistics.nu import RunGroups
 from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench, Trial
 from auditor.values import NO_CLASSES
@@ -171,7 +171,7 @@ def _check_decidable(plan: Plan, option: str) -> None:
     if gate.nu_gate.least_strings(plan.runs) is None:
         cure = f"use --runs {math.ceil(2 / gate.eta)}"
         raise BadValue("runs", plan.runs, f"are too few to tell strings apart by eta {gate.eta:g}: {cure}")
-    while not gate.is_pass(Groups(plan.runs, (needed,) + (0,) * (plan.runs - 1)), Inaccurate()):
+    while not gate.is_pass(RunGroups(plan.runs, (needed,) + (0,) * (plan.runs - 1)), Inaccurate()):
         needed += max(1, needed // 50)
     if needed > plan.budget:
         raise BadValue(
@@ -187,13 +187,13 @@ def _check_decidable(plan: Plan, option: str) -> None:
 class Strings(OneCell):
     """Random strings of one cell, each with its runs, against one nu."""
 
-    groups: Groups = field(init=False)
+    groups: RunGroups = field(init=False)
     wrong: Inaccurate = field(default_factory=Inaccurate)
     worst: tuple[int, Group] | None = None  # the first string with the most runs outside: its number and its runs
     gate: GroupGate = field(init=False)
 
     def __post_init__(self) -> None:
-        self.gate, self.groups = GroupGate(self.plan), Groups.empty(self.plan.runs)
+        self.gate, self.groups = GroupGate(self.plan), RunGroups.empty(self.plan.runs)
 
     def opened(self, cell: int, bench: Bench) -> None:
         """Take note of the bench; UsageError where accuracy is asked for and the truth is not known."""

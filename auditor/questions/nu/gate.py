@@ -28,7 +28,7 @@ from auditor.questions.judgement import stated
 from auditor.statistics.cost import soonest
 from auditor.statistics.digits import at_least, at_most, between, exact
 from auditor.statistics.interval import BOUNDS, log_e_fail, log_e_pass
-from auditor.statistics.nu import Groups, bad_stays_below, good_reaches, nu_lower, nu_upper
+from auditor.statistics.nu import RunGroups, bad_stays_below, good_reaches, nu_lower, nu_upper
 
 
 class Inaccurate(msgspec.Struct, frozen=True):
@@ -42,7 +42,7 @@ class Inaccurate(msgspec.Struct, frozen=True):
         return Inaccurate(round(factor * self.strings), round(factor * self.agreed))
 
 
-def nu_interval(groups: Groups, eta: float, plan: Plan, design: str) -> tuple[float, float]:
+def nu_interval(groups: RunGroups, eta: float, plan: Plan, design: str) -> tuple[float, float]:
     """Return limits of nu(eta) that hold for all eta and cells together with the plan's confidence."""
     alpha = plan.alpha / plan.cells / 2
     return nu_lower(groups, eta, alpha, design=design), nu_upper(groups, eta, alpha, design=design)
@@ -58,23 +58,23 @@ class GroupGate:
         self.plan, self.eta, self.nu_gate, self.target = plan, plan.eta, plan.nu_gate, plan.target
         self.fixed = plan.design == "fixed"
 
-    def nu_bounds(self, groups: Groups) -> tuple[float, float]:
+    def nu_bounds(self, groups: RunGroups) -> tuple[float, float]:
         """Return one-sided limits on nu(eta) from below and above, each at the level of its verdict."""
         gate = self.nu_gate
         if self.fixed:
             return nu_lower(groups, self.eta, gate.alpha_fail), nu_upper(groups, self.eta, gate.alpha_pass)
         return gate.lower(groups), gate.upper(groups)
 
-    def is_pass(self, groups: Groups, wrong: Inaccurate) -> bool:
+    def is_pass(self, groups: RunGroups, wrong: Inaccurate) -> bool:
         """True if nu is shown to be at most its target, and accuracy too where it is asked for."""
         passes = self.nu_bounds(groups)[1] <= self.target if self.fixed else self.nu_gate.is_pass(groups)
         return passes and self._accuracy_passes(groups.strings, wrong.strings)
 
-    def is_fail(self, groups: Groups, wrong: Inaccurate) -> bool:
+    def is_fail(self, groups: RunGroups, wrong: Inaccurate) -> bool:
         """True if nu is shown to be above its target, or too many strings agree on an inaccurate output."""
         return self._nu_fails(groups) or self.is_inaccurate(groups.strings, wrong.agreed)
 
-    def forecast(self, groups: Groups, wrong: Inaccurate) -> int | None:
+    def forecast(self, groups: RunGroups, wrong: Inaccurate) -> int | None:
         """Return the strings after which it decides if all go on as before; None if the budget ends first."""
 
         def decides(n: int) -> bool:
@@ -83,7 +83,7 @@ class GroupGate:
 
         return soonest(decides, groups.strings, self.plan.budget) if groups.strings else None
 
-    def _nu_fails(self, groups: Groups) -> bool:
+    def _nu_fails(self, groups: RunGroups) -> bool:
         """True if nu is shown to be above its target."""
         return self.nu_bounds(groups)[0] > self.target if self.fixed else self.nu_gate.is_fail(groups)
 
@@ -109,7 +109,7 @@ class GroupGate:
             return BOUNDS["fixed"][0](n, agreed, alpha) > most
         return bool(log_e_fail(n, agreed, most) >= -math.log(alpha))
 
-    def decide(self, groups: Groups, wrong: Inaccurate) -> Verdict:
+    def decide(self, groups: RunGroups, wrong: Inaccurate) -> Verdict:
         """Return the verdict at the stop, with the one-sided bound on nu that it rests on."""
         plan, (low, high) = self.plan, self.nu_bounds(groups)
         upper = Bound("upper", high, 1 - self.nu_gate.alpha_pass)
@@ -137,12 +137,12 @@ class GroupGate:
             return Verdict("fail", reason, "accuracy", plan.alpha)
         return Verdict("inconclusive", self._undecided(groups, wrong), "budget", plan.alpha)
 
-    def _seen(self, groups: Groups) -> str:
+    def _seen(self, groups: RunGroups) -> str:
         """Say what was seen, as counts and not as an estimate: a string may look worse or better than it is."""
         beyond = f"Of {groups.strings} values of r that were tried, {groups.beyond(self.eta)}"
         return f"{beyond} gave another output than their most frequent one in more than {exact(self.eta)} of runs"
 
-    def _undecided(self, groups: Groups, wrong: Inaccurate) -> str:
+    def _undecided(self, groups: RunGroups, wrong: Inaccurate) -> str:
         """Say what is known by now of nu and of accuracy, and what may decide."""
         plan, seen = self.plan, self._seen(groups)
         low, high = nu_interval(groups, self.eta, plan, "fixed" if self.fixed else "anytime")

@@ -140,7 +140,7 @@ class RepairFamily(Protocol):
         """Return settings around the one whose rho (or churn, by `measure`) should be `level`."""
 
 
-class Rounding:
+class RoundingFamily:
     """`rounded`, for the numbers of an output; the coefficients of a linear model; the predictions of other regressors.
 
     Foams are not offered: in every dimension that they can be run in (24 at most) boxes part two vectors with
@@ -298,7 +298,7 @@ def _of_widths(wrapper: str, centre: Any, words: str) -> list[Setting]:
     return [Setting(wrapper, {"width": width}, words.format(at_most(width / 2)), width / 2) for width in widths]
 
 
-class Choosing:
+class ChoosingFamily:
     """`chosen`, for features that a selector scores, settings that a search scores and, where it is asked for, scores
     by name."""
 
@@ -362,7 +362,7 @@ def _nearly_random(strength: float, behind: Sequence[Any]) -> str:
     )
 
 
-class Aligning:
+class AligningFamily:
     """`aligned`, for clusterers with centres."""
 
     wrapper: ClassVar[str] = "aligned"
@@ -394,7 +394,7 @@ class Aligning:
         ]
 
 
-class Voting:
+class VotingFamily:
     """`voted`, for classifiers. It promises a churn, and no rho."""
 
     wrapper: ClassVar[str] = "voted"
@@ -409,7 +409,7 @@ class Voting:
         return _chunked("voted", size, between=(0.25, 0.75))[1:4]
 
 
-class Agreeing:
+class AgreeingFamily:
     """`agreed`, for any output that has few values."""
 
     wrapper: ClassVar[str] = "agreed"
@@ -418,7 +418,7 @@ class Agreeing:
     def look(self, first: Any, second: Any, see: See) -> dict[str, Any] | None:
         """Return an empty account if outputs may agree as they are; None for models and raw numbers, which never do."""
         # No two models or raw numbers are ever the same.
-        return None if is_estimator(first) or Rounding().look(first, second, see) else {}
+        return None if is_estimator(first) or RoundingFamily().look(first, second, see) else {}
 
     def settings(self, seen: Seen, level: float, size: int, measure: str) -> list[Setting]:
         """Return numbers of chunks to try, which have to agree on an output."""
@@ -442,4 +442,10 @@ def _chunked(wrapper: str, size: int, **more: Any) -> list[Setting]:
     return made
 
 
-FAMILIES: tuple[RepairFamily, ...] = (Choosing(), Aligning(), Voting(), Rounding(), Agreeing())
+FAMILIES: tuple[RepairFamily, ...] = (
+    ChoosingFamily(),
+    AligningFamily(),
+    VotingFamily(),
+    RoundingFamily(),
+    AgreeingFamily(),
+)

@@ -69,7 +69,7 @@ def _token(value: object) -> str | None:
         return None
 
 
-class Names(NamedTuple):
+class LineNames(NamedTuple):
     """The locals that occur in a statement."""
 
     reads: frozenset[str] = frozenset()
@@ -78,7 +78,7 @@ class Names(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def names_by_line(code: CodeType) -> dict[int, Names]:
+def names_by_line(code: CodeType) -> dict[int, LineNames]:
     """Return the names of the statement to which each line belongs.
 
     The parts of a statement that spans several lines run line by line, and what one line reads another may store. So
@@ -100,7 +100,9 @@ def names_by_line(code: CodeType) -> dict[int, Names]:
             names = one.argval if isinstance(one.argval, tuple) else (one.argval,)  # some instructions name two at once
             found[at][1].update(names)
             found[at][0].update(itertools.compress(names, _are_read(one.opname, len(names))))
-    return {line: Names(frozenset(found[at][0]), frozenset(found[at][1]), at in fed) for line, at in statement.items()}
+    return {
+        line: LineNames(frozenset(found[at][0]), frozenset(found[at][1]), at in fed) for line, at in statement.items()
+    }
 
 
 def _statements(positions: Sequence[dis.Positions]) -> dict[int, int]:
@@ -140,7 +142,7 @@ class Recorder:
         if event == "return" or self.is_full:
             return
         code, line = frame.f_code, frame.f_lineno
-        names = names_by_line(code).get(line, Names())
+        names = names_by_line(code).get(line, LineNames())
         before = _values(frame, names.reads)
         if names.is_fed or any(name not in frame.f_locals for name in names.reads.intersection(code.co_freevars)):
             before[""] = None  # a class does not show what it has from the function around it
@@ -153,7 +155,7 @@ class Recorder:
         if step is None:
             return
         self.steps.append(step)
-        step.after.update(_values(frame, names_by_line(frame.f_code).get(step.place[2], Names()).all))
+        step.after.update(_values(frame, names_by_line(frame.f_code).get(step.place[2], LineNames()).all))
         known = frame.f_locals
         step.shown.update({name: _shown(known[name]) for name in step.after})
 
