@@ -14,7 +14,7 @@ import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ MOST = 10**6
 _WRITTEN = re.compile(r"(thresholds|stumps|conjunctions)\((\d{1,7})(?:, ?(\d{1,7}))?\)")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class HypothesisClass:
     """A class: `risks` are in the order of `names`."""
 
@@ -42,19 +42,13 @@ class HypothesisClass:
             return int(3**self.columns + 1)
         return self.values + 1 if self.kind == "thresholds" else 2 * self.columns * self.values
 
-    @cached_property
+    @property
     def names(self) -> list[str]:
-        if self.kind == "conjunctions":
-            asked = [("not x{}", "x{}", "")] * self.columns
-            terms = itertools.product(*([word.format(j) for word in words] for j, words in enumerate(asked)))
-            return [*(" and ".join(filter(None, one)) or "always" for one in terms), "never"]
-        if self.kind == "thresholds":
-            return [f"x >= {t}" for t in range(self.values + 1)]
-        return [f"x{j} {sign} {t}" for j in range(self.columns) for sign in (">=", "<") for t in range(self.values)]
+        return _names(self)
 
-    @cached_property
+    @property
     def places(self) -> Mapping[str, int]:
-        return {name: place for place, name in enumerate(self.names)}
+        return _places(self)
 
     def risks(self, rows: Any, mass: Any) -> Reals:
         """Return the share of the mass, a number for each labelled row, that each hypothesis gets wrong."""
@@ -114,3 +108,19 @@ def class_of(hypotheses: str) -> HypothesisClass:
         f"hypotheses={hypotheses!r} must be thresholds(N), stumps(d,N) or conjunctions(d), of at least 1 each and with "
         f"{MOST:,} hypotheses at most, e.g. thresholds(64), stumps(2,10) or conjunctions(8)"
     )
+
+
+@lru_cache(maxsize=8)  # a class may have a million of them
+def _names(one: HypothesisClass) -> list[str]:
+    if one.kind == "conjunctions":
+        asked = [("not x{}", "x{}", "")] * one.columns
+        terms = itertools.product(*([word.format(j) for word in words] for j, words in enumerate(asked)))
+        return [*(" and ".join(filter(None, term)) or "always" for term in terms), "never"]
+    if one.kind == "thresholds":
+        return [f"x >= {t}" for t in range(one.values + 1)]
+    return [f"x{j} {sign} {t}" for j in range(one.columns) for sign in (">=", "<") for t in range(one.values)]
+
+
+@lru_cache(maxsize=8)
+def _places(one: HypothesisClass) -> Mapping[str, int]:
+    return {name: place for place, name in enumerate(_names(one))}
