@@ -69,23 +69,27 @@ class Cluster(OnExecutor):
 
     @property
     def words(self) -> str:
+        """Where trials run, for the report."""
         return f"on the Dask cluster {self._spec}, one BLAS thread each"
 
     def _packed_bench(self, bench: Bench) -> Any:
+        """Return the bench as a future of Dask, which its workers fetch once."""
         packed = packed_bench(bench, far=self._own is None)
         return self._client.submit(bench_there, packed, pure=False)
 
     def _sent(self, whole: bool) -> Any:
+        """Return what a worker is sent of the bench: the future itself."""
         return self._bench  # Dask sends it to each worker once
 
     def _forget(self) -> None:
-        """The worker processes that run what nobody waits for end too."""
+        """Cancel what nobody waits for any more; the worker processes that run it end too."""
         is_busy = bool(self._under_way)
         super()._forget()
         if is_busy:
             self._dismiss()
 
     def _dismiss(self) -> None:
+        """Have the workers of the cluster end the hosts that they started for this audit."""
         with uninterrupted(), suppress(Exception):  # a cluster that is gone needs no farewell
             self._client.run(dismiss, self._audit, on_error="ignore")
 
@@ -102,7 +106,7 @@ class Cluster(OnExecutor):
         return self._threads
 
     def _next_answer(self) -> Any:
-        """The next future that is done; SubjectError where nobody is left to do any."""
+        """Return the next future that is done; SubjectError where nobody is left to do any."""
         alone_since: float | None = None
         while True:
             with suppress(Empty):
@@ -119,7 +123,7 @@ class Cluster(OnExecutor):
                 raise SubjectError(f"{what}; {self._cure}")
 
     def close(self) -> None:
-        """Cancels what waits, and ends what runs; a client that was given stays as it was."""
+        """Cancel what waits, and end what runs; a client that was given stays as it was."""
         if self._client is None:
             return
         super().close()
@@ -135,6 +139,7 @@ class Cluster(OnExecutor):
 
 
 def is_of_dask(executor: Executor) -> bool:
+    """True for the executor that a client of Dask gives."""
     module = sys.modules.get("distributed.cfexecutor")  # whoever has one has imported it
     return module is not None and isinstance(executor, module.ClientExecutor)
 
@@ -145,7 +150,8 @@ def bench_there(bench: PackedBench) -> PackedBench:
 
 
 def _connect(spec: str) -> tuple[Any, Any]:
-    """A client, and the cluster if it is our own; UsageError where there is none, or one that cannot run an audit."""
+    """Return a client of Dask, and the cluster if it is our own; UsageError where there is none, or one that cannot run
+    an audit."""
     if not spec.startswith(("local:", "tcp://", "tls://")) or (spec.startswith("local:") and not spec[6:].isdigit()):
         raise BadValue("cluster", spec, "must be tcp://HOST:8786, tls://HOST:8786, or local:4 for four workers here")
     if spec.startswith("local:") and not 1 <= int(spec[6:]) <= most_jobs():
@@ -179,8 +185,8 @@ def _connect(spec: str) -> tuple[Any, Any]:
 
 
 def _greet(spec: str) -> None:
-    """OSError where no scheduler answers in time. A client would wait without end for one that takes the connection and
-    says nothing, be it stopped, or no scheduler at all."""
+    """Raise OSError where no scheduler answers in time. A client would wait without end for one that takes the
+    connection and says nothing, be it stopped, or no scheduler at all."""
     from distributed.comm.core import connect
     from distributed.security import Security
     from distributed.utils import LoopRunner, sync
@@ -207,7 +213,7 @@ def _greet(spec: str) -> None:
 
 
 def _start(workers: int) -> Any:
-    """A scheduler and workers in threads of this process, which listen to nobody else."""
+    """Return a scheduler and workers in threads of this process, which listen to nobody else."""
     import dask.config
     from distributed import Scheduler, SpecCluster
     from distributed import Worker as Thread
@@ -233,8 +239,8 @@ def _start(workers: int) -> Any:
 
 
 def _hush() -> None:
-    """For good: threads of a cluster that was closed speak of its end when it is over, and it would be taken for the
-    subject's."""
+    """Silence the loggers of Dask for good: threads of a cluster that was closed speak of its end, and it would be
+    taken for the subject's."""
     import logging
 
     for handler in logging.getLogger("distributed").handlers:
@@ -242,7 +248,7 @@ def _hush() -> None:
 
 
 def _listen_to_nobody(server: Any, *_: Any, **__: Any) -> None:
-    """In place of Dask's web server, which listens whether anybody wants its pages or not."""
+    """Do nothing, in place of Dask's web server, which listens whether anybody wants its pages or not."""
 
 
 def _check(client: Any, name: str, cure: str, *, may_be_here: bool) -> None:

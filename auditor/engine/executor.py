@@ -66,6 +66,7 @@ class OnExecutor:
 
     @property
     def words(self) -> str:
+        """Where trials run, for the report."""
         return f"on a {type(self._executor).__name__} of {self.hands}, one BLAS thread each"
 
     @property
@@ -92,12 +93,14 @@ class OnExecutor:
         check_greetings(self._name, [found])
 
     def _pack(self, bench: Bench) -> None:
+        """Pack the bench that the next trials run on, once."""
         self._flags = (bench.copies, bench.judges)
         if bench.identity not in self._packed:
             self._packed[bench.identity] = bench, self._packed_bench(bench), BlockPace()
         self._bench = self._packed[bench.identity][1]
 
     def _packed_bench(self, bench: Bench) -> Any:
+        """Return the bench as bytes that the executor's processes can load."""
         return packed_bench(bench, far=True)
 
     def _sent(self, whole: bool) -> Any:
@@ -105,7 +108,7 @@ class OnExecutor:
         return self._bench if whole else replace(self._bench, sent=self._bench.sent._replace(packed=None))
 
     def preflight(self, bench: Bench, wanted: frozenset[int]) -> PreflightSteps:
-        """The whole preflight is one task: the next might go to another process, which knows nothing of it."""
+        """Run the whole preflight as one task: the next task might go to another process, which knows nothing of it."""
         self._pack(bench)
         sent = self._sent(whole=True)
         future = self._submit(look_there, self._audit, self._how, sent, wanted, self.limit.left())
@@ -117,6 +120,7 @@ class OnExecutor:
         return found  # type: ignore[no-any-return]
 
     def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]:
+        """Yield the wanted trials, run in blocks by the executor's processes."""
         self._pack(bench)
         try:
             yield from in_order(self, wanted, keep, self._packed[bench.identity][2])
@@ -132,21 +136,25 @@ class OnExecutor:
         self._answers = SimpleQueue()
 
     def has_room(self) -> bool:
+        """True if another block may be handed out."""
         return len(self._under_way) < max(1, self._how.ahead * self.hands)
 
     def submit(self, block: range, whole: bool = False) -> None:
+        """Hand a block of trials out to the executor."""
         sent, left = self._sent(whole), self.limit.left()
         future = self._submit(block_there, self._audit, self._how, sent, block, *self._flags, left)
         self._under_way[future] = block
         future.add_done_callback(self._answers.put)
 
     def _submit(self, call: Callable[..., Any], *args: Any) -> Future[Any]:
+        """Have a call made by the executor; SubjectError if it was shut down."""
         try:
             return self._executor.submit(call, *args, **self._keywords)
         except RuntimeError as error:  # it broke, or was shut down
             raise self._given_up("its tasks", error) from error
 
     def finished(self) -> Iterable[Done]:
+        """Wait for the next block that is finished, and return it."""
         future = self._next_answer()
         block = self._under_way.pop(future)
         done = self._result(future, f"pairs {block.start} to {block[-1]}" if len(block) > 1 else f"pair {block[0]}")
@@ -156,17 +164,19 @@ class OnExecutor:
         return [done]
 
     def _next_answer(self) -> Future[Any]:
+        """Wait for the next future that is finished, and look at the clock meanwhile."""
         while True:
             with suppress(Empty):
                 return self._answers.get(timeout=_LOOK)
             self._check_time()
 
     def _check_time(self) -> None:
-        """TimeIsUp if nothing has come back for longer than a run may last."""
+        """Raise TimeIsUp if nothing has come back for longer than a run may last."""
         if monotonic() > self.limit.lasts + _LOOK:
             raise TimeIsUp
 
     def _result(self, future: Future[Any], what: str) -> Any:
+        """Return the result of a future; SubjectError if the executor gave it up."""
         error = None if future.cancelled() else future.exception()
         if isinstance(error, TimeIsUp):
             raise error
@@ -175,16 +185,18 @@ class OnExecutor:
         return future.result()
 
     def _given_up(self, what: str, error: BaseException | None) -> SubjectError:
+        """Return the error for work that the executor gave up."""
         why = self._cancelled if error is None else f"{type(error).__name__}: {error}"
         return SubjectError(f"{self._name} gave {what} up ({why}); {self._cure}")
 
     def close(self) -> None:
+        """End what the audit has left in the executor's processes."""
         self._forget()
 
 
 @contextmanager
 def greeting_token() -> Iterator[str]:
-    """A text by which a greeting knows the process that sent it."""
+    """Return a text by which a greeting knows the process that sent it."""
     token = f"{os.urandom(16).hex()}-{os.getpid()}"
     _tokens.add(token)
     try:
@@ -267,13 +279,15 @@ def look_there(
 
 
 def _limit_of(left: tuple[float, float]) -> TimeLimit:
+    """Return a time limit by the clock of this process, from the seconds that are left."""
     now = monotonic()
     return TimeLimit(now + left[0], now + left[1])
 
 
 @contextmanager
 def _runner(audit: str, how: RunOptions) -> Iterator[_Runner]:
-    """The one for this thread. It ends when it has had nothing to do for a while: nobody says when an audit is over."""
+    """Return the workers of this thread for an audit. They end when they have had nothing to do for a while: nobody
+    says when an audit is over."""
     place = audit, os.getpid(), threading.get_ident()
     with _lock:
         if place not in _runners:
@@ -292,6 +306,7 @@ def _runner(audit: str, how: RunOptions) -> Iterator[_Runner]:
 
 
 def _end_if_idle(place: _Place, begun: int) -> None:
+    """End the workers of an audit unless they have begun something since."""
     with _lock:
         if place in _runners and _runners[place].begun == begun:
             _end([place])
@@ -299,6 +314,7 @@ def _end_if_idle(place: _Place, begun: int) -> None:
 
 @atexit.register
 def _end_all() -> None:
+    """End all workers that this process has started."""
     with _lock:
         _end([place for place in _runners if place[1] == os.getpid()])
 
@@ -310,6 +326,7 @@ def dismiss(audit: str) -> None:
 
 
 def _end(places: Iterable[_Place]) -> None:
+    """End the workers of these audits."""
     for place in places:
         runner = _runners.pop(place)
         if runner.timer:

@@ -113,14 +113,17 @@ class Gate:
 
     @cached_property
     def passes(self) -> Boundary:
+        """For each number of mismatches the first number of pairs at which the audit passes."""
         return pass_boundary(self.target, self.alpha_pass, self.budget)
 
     @cached_property
     def fails(self) -> Boundary:
+        """For each number of mismatches the last number of pairs at which the audit fails."""
         return fail_boundary(self.target, self.alpha_fail, self.budget)
 
     @cached_property
     def _inaccurate(self) -> Boundary:
+        """For each number of inaccurate runs the last number of runs at which the audit fails."""
         assert self.delta is not None
         return fail_boundary(self.delta, self.alpha_fail, self.budget)
 
@@ -134,12 +137,15 @@ class Gate:
         return thresholds(side, self.target, alpha, self.budget).budget is not None
 
     def is_pass(self, pairs: int, mismatches: int) -> bool:
+        """True if so many mismatches in so many pairs show that rho is at most the target."""
         return pairs >= self.passes[mismatches]
 
     def is_fail(self, pairs: int, mismatches: int) -> bool:
+        """True if so many mismatches in so many pairs show that rho is above the target."""
         return pairs <= self.fails[mismatches]
 
     def is_inaccurate(self, runs: int, failures: int) -> bool:
+        """True if so many inaccurate runs show that their share is above delta."""
         if self.delta is None:
             return False
         return failures > 0 if self.delta == 0 else runs <= self._inaccurate[failures]

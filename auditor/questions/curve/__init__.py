@@ -75,19 +75,23 @@ class CurveInquiry(CountsCells):
 
     @property
     def points(self) -> list[Counted]:
+        """The cells of the curve, one for each value."""
         return self.counted[: len(self.axis.values)]
 
     @property
     def confirmed(self) -> Counted | None:
+        """The cell on which the worst value was confirmed by fresh pairs; None if there is none."""
         return self.counted[-1] if len(self.counted) > len(self.axis.values) else None
 
     @property
     def asks(self) -> str:
+        """What is asked, in a sentence, and how many pairs it takes."""
         values = f"{len(self.points)} values of {self.axis.name}"
         return f"{values}, {self.plan.budget:,} pairs in all, where they tell most"
 
     @property
     def besides(self) -> str:
+        """What makes some values take longer, for the line that says how long it may take."""
         least, most = (end(one.cell.size for one in self.points) for end in (min, max))
         return f" with {least:,} rows; more rows, up to {most:,}, take longer" if least < most else ""
 
@@ -124,6 +128,7 @@ class CurveInquiry(CountsCells):
                 self.counted[cell].add(trial)
 
     def _running(self) -> list[int]:
+        """The values that can be run."""
         return [place for place, one in enumerate(self.points) if one.error is None]
 
     def _priority(self, one: Counted) -> float:
@@ -144,16 +149,19 @@ class CurveInquiry(CountsCells):
         self.counted[cell].error = error
 
     def settings(self) -> dict[str, Any]:
+        """Return what distinguishes this curve from others with the same plan and cells, for the ledger."""
         values = [str(value) for value in self.axis.shown]
         return {"vary": self.axis.name, "values": values, "worst": self.worst, "pairs": self.plan.budget}
 
     def outlook(self) -> Outlook:
+        """Say how far the audit is, and between which limits rho is at the value that runs now."""
         done, (low, high) = self.totals[0], self.counted[self.last].band
         words = f"{done:,} of {self.plan.budget:,} pairs; "
         words += f"the last where rho is in [{at_least(low, 2)}, {at_most(high, 2)}]"
         return Outlook(done, self.plan.budget, words)
 
     def verdict(self) -> Verdict:
+        """Return the verdict: a pass once all pairs are run, since a curve is asked for and no target."""
         spent, alpha = self.totals[0], self.plan.alpha
         ended = next((one for one in self.counted if one.error), None)
         if ended:
@@ -177,6 +185,7 @@ class CurveInquiry(CountsCells):
         return f"Two runs differ most often {high}, and least often {low}, by {seen}"
 
     def answer(self) -> Answer:
+        """Return what the record says: a band for each value, the exponent, and where rho is worst."""
         confidence = self.plan.confidence
         rows = [one.row(one.band, confidence, "pass" if one.tally.pairs else "inconclusive") for one in self.counted]
         worst, fitted = None, self._fitted()
@@ -273,6 +282,7 @@ class Curve(Question):
     cell_word: ClassVar[str] = "value"
 
     def begin(self, request: Request) -> CurveInquiry:
+        """Settle the values of the axis, and begin the curve."""
         options: CurveOptions = request.options
         check_confidence(options.confidence)
         axis, cells = make_points(request, make_axis(options.vary))
@@ -292,6 +302,7 @@ class Curve(Question):
         return CurveInquiry(axis, points, plan, each, options.worst, options.seed, promised, bounds)
 
     def title(self, record: Record) -> str:
+        """Return the first line of the report."""
         return f"CURVE  {record.subject}  rho against {answer_of(record).vary}"
 
     parts = staticmethod(curve_parts)

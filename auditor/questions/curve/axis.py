@@ -99,6 +99,7 @@ def _parsed(text: str) -> tuple[str, list[Any], str]:
 
 
 def _is_number(value: object) -> bool:
+    """True for a number that is no truth value."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 

@@ -77,6 +77,7 @@ class HuntQuestion(Question):
     cell_word: ClassVar[str] = "candidate"
 
     def begin(self, request: Request) -> Hunt:
+        """Settle the family of sources, and begin the search."""
         options: HuntOptions = request.options
         check_confidence(options.confidence)
         check_count("pairs", options.pairs, least=_LEAST, example=PAIRS)
@@ -92,6 +93,7 @@ class HuntQuestion(Question):
         return Hunt(family, search, plan, confirming, options.accept_search)
 
     def title(self, record: Record) -> str:
+        """Return the first line of the report: whether a source above the target was found."""
         found = {"fail": "FAIL", "error": "ERROR"}.get(record.verdict, "NONE FOUND")
         word = "INTERRUPTED" if record.decided_by == "interrupt" else found
         return f"{word}  hunt for a rho of {record.subject} above {exact(record.target or 0.0)}"

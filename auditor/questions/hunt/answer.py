@@ -60,6 +60,7 @@ def answer_of(record: Record) -> HuntAnswer:
 
 
 def hunt_parts(record: Record) -> Iterator[Part | Details]:
+    """Yield the report: the worst source, a chart of all that were tried, and what was not excluded."""
     answer = answer_of(record)
     rows = record.cells[: answer.candidates]
     if answer.worst:
@@ -86,6 +87,7 @@ def hunt_parts(record: Record) -> Iterator[Part | Details]:
 
 
 def sentences(record: Record, answer: HuntAnswer) -> Iterator[str]:
+    """Yield what was found, in sentences."""
     sure = f"{percent(record.confidence)} confidence"
     if answer.worst:
         worst = answer.worst
@@ -130,6 +132,7 @@ def _curve(record: Record, answer: HuntAnswer, rows: Sequence[CellRow]) -> Chart
 
 
 def _target(record: Record, points: Sequence[tuple[float, None, float | None, None]]) -> Series:
+    """Return the line of the target for a chart."""
     ends = (points[0][0], points[-1][0])
     return Series(f"target {exact(record.target or 0.0)}", "line", [(x, None, record.target, None) for x in ends])
 

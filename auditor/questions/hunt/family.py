@@ -81,6 +81,7 @@ def read_ranges(given: object) -> list[Range]:
 
 
 def read_range(text: str) -> Range:
+    """Return the range that was typed as name=low:high, or name=low:high:log."""
     name, equals, spec = text.partition("=")
     words = spec.split(":")
     if not equals or not name.isidentifier() or not (len(words) == 2 or (len(words) == 3 and words[2] == "log")):
@@ -93,6 +94,7 @@ def read_range(text: str) -> Range:
 
 
 def make_range(name: str, low: float, high: float, *, is_log: bool = False) -> Range:
+    """Return a range after checking its ends; UsageError where they are not in order."""
     typed = f"--range {name}={_typed(low)}:{_typed(high)}"
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise UsageError(f"{typed} must go from a smaller to a larger number, {_EXAMPLE}")
@@ -119,10 +121,12 @@ class Family(msgspec.Struct, frozen=True):
 
     @property
     def dimensions(self) -> int:
+        """How many numbers choose a source of the family."""
         return self.simplex + len(self.ranges)
 
     @property
     def name(self) -> str:
+        """The family in words."""
         over = self.over if isinstance(self.over, str) else getattr(self.over, "__qualname__", "the declared source")
         ranges = ", ".join(f"{one.name} from {_typed(one.low)} to {_typed(one.high)}" for one in self.ranges)
         return f"{over}, {ranges}" if ranges else str(over)
@@ -147,6 +151,7 @@ class Family(msgspec.Struct, frozen=True):
         return {one.name for one in self.ranges} - set(_HOLE.findall(str(self.over)))
 
     def source(self, values: Values) -> object:
+        """Return the source at these values."""
         if self.simplex:
             return f"pmf({{{', '.join(f'{v}: {values[v]!r}' for v in _support(values))}}})"
         keywords = self._outside_holes - {"size", *self.subject.settings}  # of a function that draws
@@ -157,6 +162,7 @@ class Family(msgspec.Struct, frozen=True):
         return partial(self.over, **own) if callable(self.over) else self.over
 
     def cell(self, values: Values, name: str) -> Cell:
+        """Return the cell of the source at these values."""
         request, options, outside = self.request, self.request.options, self._outside_holes
         params = {one: value for one, value in values.items() if one in self.subject.settings and one in outside}
         subject = load_asked(request, {**options.params, **params}) if params else self.subject
@@ -190,6 +196,7 @@ class Family(msgspec.Struct, frozen=True):
 
 
 def _support(values: Values) -> list[str]:
+    """Return the values of a finite distribution that have a probability above 0."""
     return [name for name in values if name.isdigit() and values[name] > 0]
 
 

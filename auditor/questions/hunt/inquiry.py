@@ -56,10 +56,12 @@ class Confirmation(msgspec.Struct):
 
     @property
     def share(self) -> float:
+        """The share of the error that this confirmation has."""
         return share_of_try(self.alpha, self.number)
 
     @property
     def band(self) -> tuple[float, float]:
+        """Limits of rho at the candidate that is confirmed."""
         return self.evidence.limits(self.share)
 
     def add(self, trial: Trial) -> bool:
@@ -104,6 +106,7 @@ class Hunt(CountsCells):
 
     @property
     def asks(self) -> str:
+        """What is asked, in a sentence, and how many pairs it takes."""
         return (
             f"where in {self.family.name} is rho largest, and above {exact(self.goal)}? {self.search.budget:,} pairs "
             "to search, and some to confirm"
@@ -111,15 +114,18 @@ class Hunt(CountsCells):
 
     @property
     def searched(self) -> str:
+        """The family that is searched, in words."""
         return self.family.name
 
     @property
     def goal(self) -> float:
+        """The rho above which a source is looked for."""
         assert self.plan.target is not None
         return self.plan.target
 
     @property
     def candidates(self) -> list[Counted]:
+        """The cells that were tried in the search, without those of confirmations."""
         return self.counted[: len(self.values)]
 
     def steps(self) -> Steps:
@@ -175,6 +181,7 @@ class Hunt(CountsCells):
         return values if is_start or number % 4 else self.family.rounded(values, 2)
 
     def _open(self, cell: Cell) -> Counted:
+        """Add a cell that is counted, and return its count."""
         self.counted.append(count_cell(cell, self.plan.confidence, integrates=self.plan.integrates))
         return self.counted[-1]
 
@@ -238,9 +245,11 @@ class Hunt(CountsCells):
             self.search.tried[cell].is_out = True
 
     def settings(self) -> dict[str, Any]:
+        """Return what distinguishes this hunt from others with the same plan and cells, for the ledger."""
         return {"over": self.family.name, "pairs": self.search.budget, "confirming": self.confirming}
 
     def outlook(self) -> Outlook:
+        """Say how far the search is, and how bad the worst source is so far."""
         words = f"{len(self.values):,} candidates"
         for worst in self.search.best(1):
             words += f", the worst so far with {at_most(self.search.tried[worst].rate, 2)}"
@@ -278,6 +287,7 @@ class Hunt(CountsCells):
 
     @property
     def _faulted(self) -> list[Counted]:
+        """The candidates that could not be run."""
         return [one for one in self.candidates if one.error is not None]
 
     def largest_bound(self) -> float:
@@ -294,6 +304,7 @@ class Hunt(CountsCells):
         return largest
 
     def answer(self) -> Answer:
+        """Return what the record says: the candidates, the worst of them, and what is excluded."""
         alpha, confidence = self.plan.alpha, self.plan.confidence
         rows = [
             *(
@@ -373,6 +384,7 @@ class Hunt(CountsCells):
         )
 
     def _faults(self) -> Iterator[Finding]:
+        """Say which candidates could not be run, and why."""
         if faulted := self._faulted:
             listed = "; ".join(f"{one.cell.name}: {one.error}" for one in faulted[:_LISTED])
             more = f"; and {len(faulted) - _LISTED:,} more" if len(faulted) > _LISTED else ""

@@ -46,10 +46,12 @@ class Candidate(msgspec.Struct):
     is_out: bool = False  # it gave no outcome
 
     def add(self, value: float) -> None:
+        """Count one more pair of this candidate."""
         self.pairs, self.total, self.squares = self.pairs + 1, self.total + value, self.squares + value * value
 
     @property
     def rate(self) -> float:
+        """The share of pairs that differ, drawn a little towards one half."""
         return (self.total + 0.5) / (self.pairs + 1)
 
     @property
@@ -135,9 +137,11 @@ class Search(msgspec.Struct):
             yield who, pairs
 
     def _largest(self, who: Sequence[int], count: int) -> list[int]:
+        """Return those of these candidates whose rate is largest."""
         return sorted(self._alive(who), key=lambda one: -self.tried[one].rate)[:count]
 
     def _alive(self, who: Sequence[int]) -> list[int]:
+        """Return those of these candidates that can be run."""
         return [one for one in who if not self.tried[one].is_out]
 
     def best(self, count: int) -> list[int]:
@@ -147,6 +151,7 @@ class Search(msgspec.Struct):
         return [*dict.fromkeys((*self._alive(self.finalists), *order))][:count]
 
     def _propose(self, place: Place, batch: int) -> int:
+        """Add a candidate, and return its number."""
         self.tried.append(Candidate(np.clip(place, 0.0, 1.0), batch))
         return len(self.tried) - 1
 

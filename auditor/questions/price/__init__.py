@@ -180,11 +180,13 @@ class PriceInquiry(CountsCells):
 
     @property
     def asks(self) -> str:
+        """What is asked, in a sentence, and how many pairs it takes at most."""
         rho = exact(self.plan.target or 0.0)
         return f"how many rows does rho at most {rho} take? At most {self.plan.budget:,} pairs in all"
 
     @property
     def besides(self) -> str:
+        """What makes other sizes take longer, for the line that says how long it may take."""
         size = f"{self.cells[0].size:,}"
         return f" if {size} rows do; if not, up to {FARTHEST} times as many are tried, which take longer"
 
@@ -204,6 +206,7 @@ class PriceInquiry(CountsCells):
         return self.places[size]
 
     def opened(self, cell: int, bench: Bench) -> None:
+        """Take note of the bench of a size; without a known truth, accuracy is not asked about."""
         CountsCells.opened(self, cell, bench)
         if cell == 0 and not bench.judges and len(self.limits) > 1:  # nobody knows the truth: one claim is left
             self.limits = {"reproducible": self.limits["reproducible"]}
@@ -259,15 +262,18 @@ class PriceInquiry(CountsCells):
         one.error = error
 
     def settings(self) -> dict[str, Any]:
+        """Return what distinguishes this inquiry from others with the same plan and cells, for the ledger."""
         return {"start": self.start, "pairs": self.pairs, "most": self.most, "limit": self.plan.target}
 
     def outlook(self) -> Outlook:
+        """Say how far the search is: which claim it asks about, and at which size."""
         place, claim = self.asking
         one = self.counted[place]
         words = f"{claim} at {one.cell.size:,} rows? {one.tally.pairs:,} pairs"
         return Outlook(self.totals[0], self.plan.budget, words)
 
     def verdict(self) -> Verdict:
+        """Return the verdict: between which sizes the target is first met."""
         found, alpha = self._priced(), self.plan.alpha
         if above := self._contradictions(found):
             return Verdict("fail", above[0].message, "mismatches", alpha)
@@ -300,9 +306,11 @@ class PriceInquiry(CountsCells):
 
     @property
     def _promised(self) -> int | None:
+        """The size that the subject's theorem promises; None if it names none."""
         return self.subject.declares("size") if self.subject.declared.theorem else None
 
     def answer(self) -> Answer:
+        """Return what the record says: the sizes for each claim, and the cells that were measured."""
         found, confidence, first = self._priced(), self.plan.confidence, self.claims[0]
         pairs, mismatches = self.totals
         rows, measures = list[CellRow](), list[Measure]()
@@ -371,6 +379,7 @@ class Price(Question):
     instead: ClassVar[Mapping[str, str]] = {"fixed": "pairs"}
 
     def begin(self, request: Request) -> PriceInquiry:
+        """Settle the first size and the limit, and begin the search for a size."""
         options: PriceOptions = request.options
         check_confidence(options.confidence)
         if options.pairs is not None:
@@ -398,6 +407,7 @@ class Price(Question):
         )
 
     def title(self, record: Record) -> str:
+        """Return the first line of the report."""
         return f"PRICE  {record.subject}  of rho at most {exact(record.target or 0.0)}"
 
     parts = staticmethod(price_parts)

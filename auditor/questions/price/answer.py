@@ -40,6 +40,7 @@ def answer_of(record: Record) -> PriceAnswer:
 
 
 def price_parts(record: Record) -> Iterator[Part]:
+    """Yield the report: a table of sizes, a chart, and what is said of them."""
     answer = answer_of(record)
     rows = [
         (what, size_text(low, high), f"{high / answer.plain:.3g}" if high and answer.plain else "")
@@ -109,6 +110,7 @@ def _point(one: PricedClaim, row: CellRow) -> tuple[float, float | None, float |
 
 
 def sentences(record: Record, answer: PriceAnswer) -> Iterator[str]:
+    """Yield what was found, in sentences."""
     measured = [row for row in record.cells if row.pairs]
     pairs = sum(row.pairs for row in measured)
     if all(one.low is None and one.high is None for one in answer.asked):
@@ -126,6 +128,7 @@ def sentences(record: Record, answer: PriceAnswer) -> Iterator[str]:
 
 
 def not_found(one: PricedClaim, sizes: Sequence[int], budget: int) -> str:
+    """Say that no size was found at which a claim holds, and how far it was looked."""
     most = max(sizes, default=0)
     what = f"{CLAIMED[one.claim]} {exact(one.limit)}"
     return f"No size up to {most:,} rows was shown to have {what}, with the {budget:,} pairs that were allowed"
