@@ -234,7 +234,8 @@ class Typed(NamedTuple):
 
 
 def read_typed(options: Mapping[str, Any]) -> Typed:
-    """Sort what click has read; that files can be written is checked before anything runs."""
+    """Return what was typed, sorted into sources, options, parameters and report files, after checking that the files
+    can be written."""
     from auditor.cli.output import check_files
 
     sources = options.get("source") or ()

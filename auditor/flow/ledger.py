@@ -225,7 +225,7 @@ def _find_audit(connection: sqlite3.Connection, plan: Mapping[str, Any], file: s
 
 
 def _check_files(connection: sqlite3.Connection, audit: int, ledger: str) -> None:
-    """UsageError if a file that the audit's runs read has changed since."""
+    """Raise UsageError if a file that the audit's runs read has changed since."""
     if changed := changed_file(connection, audit):
         raise UsageError(
             f"--resume: {ledger} has this audit, but {changed}, which its runs read, has changed since; leave --resume "

@@ -142,7 +142,7 @@ def read_trials(connection: sqlite3.Connection, audit: int) -> Iterator[tuple[in
 
 
 def check_kind_of_file(file: str) -> None:
-    """UsageError unless the path is a file or nothing yet: reading a pipe or a device would wait for ever."""
+    """Raise UsageError unless the path is a file or nothing yet: reading a pipe or a device would wait for ever."""
     for name in (file, f"{file}-wal", f"{file}-shm", f"{file}-journal"):
         try:
             mode = os.stat(name).st_mode

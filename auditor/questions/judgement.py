@@ -281,7 +281,7 @@ def with_score(plan: Plan, scorer: Scorer | None, least: float | None) -> Plan:
 
 
 def combined(outcome: str, state: str) -> str:
-    """Return the outcome of an audit of which this is the outcome without the score, and that of the score."""
+    """Return the outcome of an audit that asks for a score too: a fail if either fails, a pass if both pass."""
     if "fail" in (outcome, state):
         return "fail"
     return "pass" if outcome == state == "pass" else "inconclusive"

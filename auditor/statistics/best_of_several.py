@@ -78,7 +78,7 @@ class Choice:
 
     @property
     def left(self) -> list[int]:
-        """Those that are not out."""
+        """The candidates that may still be chosen: those that are not out, and can be run."""
         return [j for j in range(self.count) if j not in self.out and j not in self.gone]
 
     @property
@@ -107,7 +107,7 @@ class Choice:
         self._together[places] += len(scores)
 
     def look(self) -> None:
-        """Take note of what the pairs show by now."""
+        """Take note of what the pairs show by now: who is out, and who is chosen."""
         if self.chosen is not None:
             return
         within, margin = self.within, self.margin
@@ -182,7 +182,8 @@ class Choice:
         return j == k or bool(self._no_worse[j, k] and self._no_shakier[j, k])
 
     def _log_evidence(self, of: int, p: Reals | float) -> Reals:
-        """Return the log evidence of each side that its mean is below p."""
+        """Return the log evidence of each bet that its mean is below p: bets are on each candidate and on each two of
+        them."""
         p = np.asarray(p, dtype=float)[..., None]
         terms = LOG_DOWN + self._wealth[of] - self._together[..., None] * np.log1p(p * LOWERED)
         top = terms.max(axis=-1)
@@ -205,7 +206,7 @@ class Choice:
         return np.where(together > 0, np.minimum(more, _NEVER), _NEVER)
 
     def _upper(self, of: int) -> Reals:
-        """Return the limit of each side's mean: the least p below which it is shown to be."""
+        """Return an upper limit of each bet's mean: the least p below which it is shown to be."""
         low, high = np.zeros_like(self._together), np.ones_like(self._together)
         for _ in range(50):
             middle = (low + high) / 2

@@ -43,7 +43,8 @@ class Changed(NamedTuple):
 
 
 def log_evidence(seen: Changed, left: float = LEFT) -> float:
-    """Return the log evidence that E[y] < left * E[x]: that the cause explains at least the rest."""
+    """Return the log evidence that pairs differ less than `left` times as often with the cause taken away: that the
+    cause explains at least the rest."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ruin = np.where(seen.after > 0, seen.after * np.log1p(-_BETS), 0.0)  # a bet of everything is lost at once
         terms = seen.before * np.log1p(left * _BETS) + ruin + seen.both * np.log1p(-(1 - left) * _BETS)
@@ -51,7 +52,8 @@ def log_evidence(seen: Changed, left: float = LEFT) -> float:
 
 
 def log_evidence_against(seen: Changed, left: float = LEFT) -> float:
-    """Return the log evidence that E[y] > left * E[x]: that the cause explains less."""
+    """Return the log evidence that pairs differ more than `left` times as often with the cause taken away: that it
+    explains less."""
     bets = _BETS / left
     with np.errstate(divide="ignore", invalid="ignore"):
         ruin = np.where(seen.before > 0, seen.before * np.log1p(-left * bets), 0.0)

@@ -58,6 +58,7 @@ def first_alarm(audits: Sequence[Counted], rho: float, alpha: float) -> Alarm | 
 
 
 def _evidence(audits: Sequence[Counted], rho: float) -> Reals:
-    """Return log E(j, i) of the last audit i, for each j."""
+    """Return for each audit the log evidence that rho has been above the limit since then, by all audits from that one
+    to the last."""
     counts = np.array(audits, dtype=float)[::-1].cumsum(axis=0)[::-1]
     return log_e_fail(counts[:, 0], counts[:, 1], rho)

@@ -89,7 +89,8 @@ class _Benches:
             return found
 
     def get(self, sent: Sent, index: int) -> Bench:
-        """Return a bench. It is unpacked when the first task asks for it: what goes wrong is the answer to a task."""
+        """Return the bench that a task is for. It is unpacked when the first task asks for it: what goes wrong is the
+        answer to a task."""
         self._name = sent.name
         if sent.key not in self._known:
             self._load(sent, index)

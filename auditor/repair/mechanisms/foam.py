@@ -62,7 +62,8 @@ def block_size(d: int) -> int:
 
 
 def foams(points: npt.ArrayLike, r: Randomness) -> Integers:
-    """Return R(x) = floor(x + Z_t) at the first stage t with f(x + Z_t) > H_t, for each point x; r draws the stages."""
+    """Round each point x in a random foam: return R(x) = floor(x + Z_t) at the first stage t with f(x + Z_t) > H_t; r
+    draws the stages."""
     x = checked(points)
     flat = x.reshape(-1, x.shape[-1])
     rounded = np.empty(flat.shape, dtype=np.int64)
@@ -98,7 +99,8 @@ def checked(points: npt.ArrayLike) -> Reals:
 
 
 def first_stages(x: Reals, r: Randomness) -> Iterator[tuple[Indices, Indices, Reals]]:
-    """Yield points as they are accepted, each with the stage t that accepts it and its Z_t."""
+    """Yield points as the stages of a foam accept them, each with the stage t that accepts it and the shift Z_t of that
+    stage."""
     d, stages = x.shape[-1], block_size(x.shape[-1])
     for start in range(0, len(x), _TOGETHER // stages):
         unassigned = np.arange(start, min(start + _TOGETHER // stages, len(x)))

@@ -127,10 +127,7 @@ def numbers(scores: Scores) -> Reals:
 
 
 def choice_mismatch(first: Scores, second: Scores, strength: float) -> float:
-    """Return the exact probability over r that `choose` picks different names by two dicts of scores, 1 - J.
-
-    A candidate that one run does not have is never chosen there.
-    """
+    """Return the exact probability over r that `choose` picks different names by two dicts of scores."""
     known = [dict(zip(scores, strengths(scores, strength), strict=True)) for scores in (first, second)]
     names = [*{**first, **second}]
     return float(law_mismatch(*([one.get(name, -math.inf) for name in names] for one in known)))

@@ -72,7 +72,7 @@ def _half(x: float) -> float:
 
 
 def rank_tails(n: int, k: int, p: float, slack: float) -> tuple[float, float]:
-    """Return Pr[B < p - slack] and Pr[B > p + slack]."""
+    """Return Pr[B < p - slack] and Pr[B > p + slack], where B is the k-th smallest of n uniform numbers."""
     from scipy.special import betainc, betaincc
 
     below, above = max(p - slack, 0.0), min(p + slack, 1.0)

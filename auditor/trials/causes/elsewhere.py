@@ -234,7 +234,7 @@ def _differing(first: Opinion, second: Opinion) -> Compared:
 
 
 def _ask_anew(bench: Bench, place: Elsewhere, fn: Callable[..., T], *args: Any, **keywords: Any) -> T:
-    """Ask a host that has run nothing yet."""
+    """Return what a function returns in a new host that has run nothing yet."""
     if host := _hosts.pop((_pack(bench).key, place), None):
         host.close()
     return _ask(bench, place, fn, *args, **keywords)
@@ -269,7 +269,8 @@ class CodeReading(NamedTuple):
 
 
 def read_code(fn: Any) -> CodeReading:
-    """Return many seeds where the learner's own code makes a set or asks for a hash, or cannot be read."""
+    """Return under how many hash seeds a learner is run, many where its own code makes a set, asks for a hash, or
+    cannot be read; and which libraries it imports."""
     things = [fn]
     if isinstance(fn, Fit):  # an estimator counts with its parts: steps of a pipeline, functions that it calls
         try:
