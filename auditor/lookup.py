@@ -198,6 +198,12 @@ def _registered(group: str, _places: tuple[tuple[str, int], ...]) -> Mapping[str
     return MappingProxyType({point.name: point for point in found})
 
 
+def packages_of_questions() -> tuple[str, ...]:
+    """Return the packages that have registered a question."""
+    found = {point.value.partition(":")[0].partition(".")[0] for point in registered(QUESTIONS).values()}
+    return tuple(sorted(found))
+
+
 def _changed(place: str) -> int:
     """Return when something was last installed into a folder of modules, or removed from it."""
     try:

@@ -214,9 +214,10 @@ class TableCommand(click.RichCommand):
         """Start the hosts that the command will need, so that their imports overlap with ours, then parse."""
         words = {word.partition("=")[0] for word in args}
         if words.isdisjoint(("-h", "--help", "--help-all")):
-            from auditor.host.server import AS_HERE, other_hash_seed, start_early, surroundings
+            from auditor.host.server import AS_HERE, can_fork, other_hash_seed, start_early, surroundings
 
-            start_early(AS_HERE)  # so that its imports overlap with ours
+            if not can_fork():  # so that its imports overlap with ours
+                start_early(AS_HERE)
             if "--replay" not in words:
                 start_early(surroundings(0, 1) if self.name == "explain" else other_hash_seed())
         return super().parse_args(ctx, args)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import tempfile
 import threading
@@ -84,8 +85,10 @@ def running_code(*, installed_first: bool = False) -> Iterator[Log]:
     told of here; otherwise the report does it.
     """
     from auditor.host.boundary import connected
-    from auditor.host.server import Host, here, looking_in_folder, server
+    from auditor.host.server import Host, fork_early, here, looking_in_folder, server
 
+    fork_early()  # before there are threads
+    gc.enable()
     log, is_over = Log(), False
     try:
         with looking_in_folder(installed_first=installed_first), connected(lambda: Host(server(), here(log=log.file))):

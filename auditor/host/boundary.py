@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from auditor.errors import AuditorError, SubjectError, as_ours, in_words
 from auditor.host.server import Host, HostGone, learnt
-from auditor.lookup import QUESTIONS, file_modules, know_files, registered
+from auditor.lookup import file_modules, know_files, packages_of_questions
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -116,10 +116,20 @@ def _words(thing: Any) -> str:
     return f"{getattr(named, '__module__', '')}.{getattr(named, '__qualname__', '')}"
 
 
-def _safe_packages() -> frozenset[str]:
-    """Return the packages whose objects may come back as they are: ours, Python's own, numpy, those of questions."""
-    asking = {point.value.partition(":")[0].partition(".")[0] for point in registered(QUESTIONS).values()}
-    return (sys.stdlib_module_names | {"builtins", "numpy", "msgspec", "auditor"} | asking) - {"__main__", "algorithms"}
+class _SafePackages:
+    """The packages whose objects may come back as they are: ours, Python's own, numpy, and those of questions."""
+
+    _known = (sys.stdlib_module_names | {"builtins", "numpy", "msgspec", "auditor"}) - {"__main__"}
+
+    def __contains__(self, package: str) -> bool:
+        return package in self._known or (package not in ("__main__", "algorithms") and package in self._asking)
+
+    @functools.cached_property
+    def _asking(self) -> tuple[str, ...]:
+        return asking[0] if asking else packages_of_questions()
+
+
+asking: list[tuple[str, ...]] = []  # in a host: the packages of questions, as whoever asks has found them
 
 
 # What is pickled by its name: functions, classes, methods, and functions that keep their answers.
@@ -137,7 +147,7 @@ class _AnswerPickler(pickle.Pickler):
 
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file, protocol=5)
-        self._safe = _safe_packages()
+        self._safe = _SafePackages()
 
     def reducer_override(self, thing: Any) -> Any:
         if isinstance(thing, types.ModuleType):
@@ -161,7 +171,7 @@ class _AnswerUnpickler(pickle.Unpickler):
 
     def __init__(self, packed: bytes) -> None:
         super().__init__(io.BytesIO(packed))
-        self._safe = _safe_packages()
+        self._safe = _SafePackages()
 
     def find_class(self, module: str, name: str) -> Any:
         if module.partition(".")[0] not in self._safe:
@@ -293,6 +303,14 @@ def run_in_host(fn: Callable[..., T], *args: Any) -> T:
     return fn(*args) if not _connections else call_in(_connections[-1].host(), fn, *args)
 
 
+_meanwhile: list[Callable[[], object]] = []
+
+
+def do_meanwhile(do: Callable[[], object]) -> None:
+    """Have something done while the next answer of a host is waited for: a command loads what it will show with."""
+    _meanwhile.append(do)
+
+
 _waited = [0.0]  # seconds that calls in hosts have taken
 
 
@@ -306,6 +324,8 @@ def call_in(host: Host, fn: Callable[..., T], *args: Any, **keywords: Any) -> T:
     started = perf_counter()
     host.ask(request_bytes(fn, args, keywords))
     try:
+        while _meanwhile:
+            _meanwhile.pop()()
         found: T = read_answer(host.wait())
         _waited[0] += perf_counter() - started
         return found

@@ -1,4 +1,6 @@
-"""The program of a server and its hosts: `python -m auditor.host.child DESCRIPTOR`, started by `server` alone.
+"""The program of a server and its hosts: `python -m auditor.host.child DESCRIPTOR`, or a fork of a command.
+
+It is started by `server` alone.
 
 The server itself runs nobody's code: it forks a host off for each request. A host goes to the place that it is told,
 then answers one message after the other until whoever asks is gone. When that one is gone, the server ends all its
@@ -22,17 +24,21 @@ import signal
 import socket
 import sys
 import tempfile
+from collections.abc import Set
 from itertools import count
+from typing import NoReturn
 
 import msgspec
 
 from auditor.errors import Stopping
 from auditor.host.leftovers import become_subreaper, clear_after, die_with_parent, end_children, host_folder, kill_group
-from auditor.host.limits import limit_memory
+from auditor.host.limits import known_libraries, limit_memory
 from auditor.host.server import FOLDER, LOADING, NEW_HOST, HostPlace, Slot, receive, send
 from auditor.lookup import INSTALLED, found_by_files
 
 _PRELOADED = ("auditor.host.boundary", "auditor.trials.trial", "auditor.flow.fitness", "cloudpickle", "threadpoolctl")
+_OF_COMMANDS = ("click", "rich", "rich_click")  # libraries that a command has loaded, and no host needs
+_OURS = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _TELLS = 3  # answers in which a host tells what libraries it has loaded
 _SENDING = 5.0  # seconds for whoever asks to say what it wants loaded
 _HIGH = 600  # from where on descriptors are out of the way
@@ -92,6 +98,7 @@ class _Serving:
         end.settimeout(_SENDING)
         with contextlib.suppress(OSError, ValueError):
             _preload(msgspec.json.decode(receive(end)))
+        known_libraries()  # looked for once, and not in each host
         gc.freeze()  # what is loaded is not looked at again in each host
         if pid := os.fork():
             self._leashes[pid] = socket.socket(fileno=leash)
@@ -192,7 +199,7 @@ def _be_host(link: socket.socket, slot: int) -> None:
     with contextlib.suppress(OSError), link:
         link.settimeout(None)
         _go_to(msgspec.json.decode(receive(link), type=HostPlace), state)
-        known = libraries()
+        known = {*sys.modules}
         for number in count():
             new = functools.partial(_new_libraries, known) if number < _TELLS else tuple
             answer = carried_out(receive(link), new)
@@ -227,8 +234,12 @@ def high_descriptor(descriptor: int) -> int:
 
 def _go_to(place: HostPlace, state: HostState) -> None:
     """Take over the folder, the path and the environment of whoever asks, and print where it wants it."""
-    os.environ.clear()
-    os.environ.update(place.environment)
+    from auditor.host.boundary import asking
+
+    asking[:] = [place.asking]
+    for name in os.environ.keys() - place.environment.keys():
+        del os.environ[name]
+    os.environ.update({name: value for name, value in place.environment.items() if os.environ.get(name) != value})
     sys.path[:] = [*place.path, *(sys.path if place.keeps_path else ())]
     found_by_files(place.files)
     if os.path.isdir(place.folder):
@@ -248,14 +259,16 @@ def limit_this_host() -> None:
         this_host[0].memory = None
 
 
-def libraries() -> set[str]:
-    """Return the modules that are loaded and were installed, and not written with the subject."""
-    origins = {name: getattr(getattr(module, "__spec__", None), "origin", None) for name, module in sys.modules.items()}
-    return {name for name, origin in origins.items() if origin and any(place in origin for place in INSTALLED)}
+def _new_libraries(known: Set[str]) -> tuple[str, ...]:
+    """Return the modules that were loaded since these were known: ours, and those that are installed and were not
+    written with the subject.
 
-
-def _new_libraries(known: set[str]) -> tuple[str, ...]:
-    return tuple(sorted(libraries() - known))
+    Those that are known are not looked at: a host shares their memory with its server until it touches it.
+    """
+    new = {name: sys.modules[name] for name in sys.modules.keys() - known}
+    origins = {name: getattr(getattr(module, "__spec__", None), "origin", None) or "" for name, module in new.items()}
+    places = (_OURS, *INSTALLED)
+    return tuple(sorted(name for name, origin in origins.items() if any(place in origin for place in places)))
 
 
 def _use_folder(folder: str) -> None:
@@ -265,12 +278,46 @@ def _use_folder(folder: str) -> None:
     current_process()._config["tempdir"] = folder  # type: ignore[attr-defined]
 
 
+def _take_back_streams() -> None:
+    """Give this process the streams that it began with, as they were; those that it began without are opened."""
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, f"__{name}__") is None:
+            setattr(sys, f"__{name}__", open(number, mode, closefd=False))  # noqa: SIM115 - as long as the process
+        setattr(sys, name, getattr(sys, f"__{name}__"))
+    sys.stdout.reconfigure(errors=sys.stdin.errors, line_buffering=False)  # type: ignore[union-attr]
+
+
+def become_server(control: int) -> NoReturn:
+    """Turn this process, a fork of a command that has run nobody's code, into what a new interpreter would be here."""
+    try:
+        os.setsid()  # Ctrl-C is the command's business
+        for kind in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(kind, signal.SIG_IGN)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for number in range(3):
+            os.dup2(nothing, number)
+        os.closerange(3, control)
+        os.closerange(control + 1, os.sysconf("SC_OPEN_MAX"))
+        _take_back_streams()
+        sys.modules["__main__"] = sys.modules[__name__]
+        sys.argv[:] = [__file__, str(control)]
+        for name in [*sys.modules]:
+            if name.partition(".")[0] in _OF_COMMANDS:
+                del sys.modules[name]  # somebody's code may have a module of that name
+        atexit._clear()
+        main()
+    finally:
+        os._exit(1)
+
+
 def main() -> None:
     for kind in (signal.SIGINT, signal.SIGTERM):
         signal.signal(kind, signal.SIG_IGN)
     become_subreaper()
+    gc.disable()  # nothing of what is loaded is garbage
     for name in _PRELOADED:
         importlib.import_module(name)
+    gc.enable()
     tempfile.gettempdir()  # found by writing a file there: once for all hosts
     _Serving(socket.socket(fileno=int(sys.argv[1]))).run()
 

@@ -39,16 +39,16 @@ _found: list[tuple[bytes, Any]] = []  # how much code of libraries was mapped, a
 @contextmanager
 def one_thread() -> Iterator[None]:
     """While this lasts the BLAS libraries that are loaded compute in one thread."""
-    with _libraries().limit(limits=1, user_api="blas"):
+    with known_libraries().limit(limits=1, user_api="blas"):
         yield
 
 
 def stay_with_one_thread() -> None:
     """Have BLAS and OpenMP compute in one thread from here on, in a process that is one of several."""
-    _libraries().limit(limits=1)
+    known_libraries().limit(limits=1)
 
 
-def _libraries() -> Any:
+def known_libraries() -> Any:
     """Return who limits the threads of the libraries that are loaded. To look for them takes milliseconds, so that is
     done again only when more code of libraries is mapped."""
     from threadpoolctl import ThreadpoolController

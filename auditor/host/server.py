@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import math
 import mmap
 import os
 import select
@@ -25,14 +26,14 @@ import threading
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from struct import Struct
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 import msgspec
 
-from auditor.errors import SubjectError
+from auditor.errors import Stopping, SubjectError
 from auditor.host.leftovers import clear_after, exit_words, kill_group
-from auditor.lookup import file_modules
+from auditor.lookup import file_modules, packages_of_questions
 
 _LENGTH = 8  # bytes that say how long a message is
 _CHUNK = 2**20
@@ -190,6 +191,7 @@ def _new_file() -> int:
 
 NEW_HOST, FOLDER = b"?", b"/"  # what descriptors that a server is sent are for
 _FAREWELL = 2.0  # seconds for a server to end everything that it started
+_NAP = 0.001  # seconds between two looks whether it has
 _THREADS = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -245,6 +247,7 @@ class HostPlace(msgspec.Struct, frozen=True):
     log: str | None = None  # the file that takes what is printed there; None: it is lost
     memory: int | None = None  # bytes that it may hold once the subject is loaded
     keeps_path: bool = False  # whether the path of its own interpreter comes behind this one
+    asking: tuple[str, ...] = ()  # the packages of questions; to find them takes each host longer than to start
 
 
 _paths: list[tuple[str, ...]] = []  # where hosts look for modules, if it is not where this process does
@@ -269,7 +272,8 @@ def here(kind: Surroundings = AS_HERE, *, log: str | None = None, memory: int | 
     """Return the place of this process, its folder, path and environment, for a host in such surroundings."""
     folder = os.getcwd()
     path = _paths[-1] if _paths else tuple(one or folder for one in sys.path)
-    return HostPlace(folder, path, {**os.environ, **dict(kind.environment)}, file_modules(), log, memory)
+    environment = {**os.environ, **dict(kind.environment)}
+    return HostPlace(folder, path, environment, file_modules(), log, memory, asking=packages_of_questions())
 
 
 class Host:
@@ -367,13 +371,15 @@ def wait_for(hosts: Sequence[Host], seconds: float | None) -> None:
 class Server:
     """A program that forks hosts, seen by whoever started it."""
 
-    def __init__(self, kind: Surroundings) -> None:
+    def __init__(self, kind: Surroundings, *, forks: bool = False) -> None:
+        """Start it; with `forks` as a fork of this process, else as an interpreter of its own."""
         import tempfile
 
         self._control, theirs = pair()
         self._words = tempfile.TemporaryFile() if kind.python else None  # noqa: SIM115 - as long as the server
         with theirs:
-            self._process = start_program(kind, theirs.fileno(), self._words)
+            place = theirs.fileno()
+            self._process = ForkedProgram(place) if forks else start_program(kind, place, self._words)
 
     @property
     def is_alive(self) -> bool:
@@ -398,7 +404,7 @@ class Server:
         return lines[-1] if lines else ""
 
     def forget(self) -> None:
-        """Let go of the server, in a fork of the process that started it."""
+        """Let go of the server: it ends, unless this is a fork of the process that started it."""
         with contextlib.suppress(OSError):
             self._control.close()
 
@@ -447,6 +453,38 @@ def start_program(kind: Surroundings, control: int, words: Any = None) -> Any:
     )
 
 
+class ForkedProgram:
+    """A server that is a fork of this process, as a Popen has it."""
+
+    def __init__(self, control: int) -> None:
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(AttributeError, OSError, ValueError):
+                stream.flush()  # or both processes would write what is in the buffer
+        self.pid = os.fork()
+        self.returncode: int | None = None
+        if self.pid == 0:
+            from auditor.host.child import become_server
+
+            become_server(control)
+
+    def poll(self) -> int | None:
+        if self.returncode is None:
+            try:
+                ended, status = os.waitpid(self.pid, os.WNOHANG)
+            except ChildProcessError:  # somebody else has waited for it
+                ended, status = self.pid, 0
+            self.returncode = os.waitstatus_to_exitcode(status) if ended else None
+        return self.returncode
+
+    def wait(self, timeout: float = math.inf) -> int:
+        end = monotonic() + timeout
+        while (code := self.poll()) is None:
+            if monotonic() > end:
+                raise subprocess.TimeoutExpired("server", timeout)
+            sleep(_NAP)
+        return code
+
+
 _servers: dict[Surroundings, Server] = {}
 _starting = threading.Lock()
 
@@ -459,6 +497,22 @@ def server(kind: Surroundings = AS_HERE) -> Server:
         if kind not in _servers:
             _servers[kind] = Server(kind)
         return _servers[kind]
+
+
+def can_fork() -> bool:
+    """True in a command's own process, where it has one thread: its server can be a fork of it, which spares the start
+    of an interpreter. It has run nobody's code."""
+    try:
+        return Stopping.is_ours and len(os.listdir("/proc/self/task")) == 1
+    except OSError:  # no Linux: nobody says how many threads libraries have
+        return False
+
+
+def fork_early() -> None:
+    """Make this process' server a fork of it, if it can be, now that it has loaded what a server needs."""
+    with _starting, contextlib.suppress(OSError):
+        if AS_HERE not in _servers and can_fork():
+            _servers[AS_HERE] = Server(AS_HERE, forks=True)
 
 
 def start_early(*kinds: Surroundings) -> None:
@@ -476,6 +530,8 @@ def entrust(folder: str) -> None:
 
 @atexit.register
 def close_servers() -> None:
+    for one in _servers.values():
+        one.forget()  # so that all of them end at the same time
     while _servers:
         _servers.popitem()[1].close()
 

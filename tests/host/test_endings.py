@@ -20,7 +20,7 @@ SUBJECTS = Path(__file__).parents[1] / "learners"
 ROWS = ("--source", "unruly:rows", "--size", "5")
 
 MINE = """
-import builtins, os, random, shutil, signal, sys, time
+import builtins, gc, os, random, shutil, signal, sys, threading, time
 def rows(rng, size): return rng.random(size)
 def raises(sample, r): raise KeyboardInterrupt
 def is_stopped(sample, r):
@@ -35,6 +35,17 @@ def forks(sample, r):
 def no(*_, **__): raise ValueError("not here")
 def removes_its_folder(sample, r):
     shutil.rmtree(os.getcwd())
+    return 1
+def tells(sample, r):
+    streams = [sys.stdin, sys.stdout, sys.stderr]
+    streams = [(one.fileno(), one.encoding.lower(), one.errors, one.mode) for one in streams]
+    handlers = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD)]
+    loaded = [name in sys.modules for name in ("click", "rich", "numpy")]
+    own = os.getsid(0) == os.getpid(), sys.path[0] == os.getcwd(), threading.active_count()
+    garbage = gc.isenabled(), gc.get_threshold()
+    with open("told", "w") as told:
+        print(os.path.basename(sys.argv[0]), sys.modules["__main__"].__spec__.name, file=told)
+        print(streams, handlers, loaded, own, garbage, file=told)
     return 1
 def takes_all_away(sample, r):
     random.random = random.getstate = random.setstate = random.seed = no
@@ -99,6 +110,20 @@ def test_a_copy_of_the_process_does_not_go_on_with_the_audit(audit: Audit, tmp_p
     """A learner that forks, and whose child comes back as well: one audit, one record."""
     words = ("check", "mine:forks", *OWN_ROWS, "--rho", "0.5")
     passed(audit, *words, cwd=tmp_path, record=tmp_path / "forks.json")
+
+
+@on_linux
+def test_a_host_of_a_forked_server_is_like_one_of_a_new_interpreter(
+    audit: Audit, command: Audit, tmp_path: Path
+) -> None:
+    """A command forks its server, and a command within another program starts an interpreter for it."""
+    told = []
+    for ask in (audit, command):
+        assert ask("check", "mine.py:tells", *OWN_ROWS, "--rho", "0.5", cwd=tmp_path)[0] == 0
+        told.append((tmp_path / "told").read_text())
+        (tmp_path / "told").unlink()
+    assert told[0].startswith("child.py auditor.host.child\n")
+    assert told[0] == told[1]
 
 
 def test_a_learner_that_takes_everything_away_takes_it_from_its_own_process(audit: Audit) -> None:

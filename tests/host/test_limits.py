@@ -32,9 +32,9 @@ def test_a_library_that_is_loaded_between_two_looks_has_one_thread_too() -> None
 
 @on_linux
 def test_who_was_found_is_found_anew_where_nobody_says_what_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = limits._libraries()
+    first = limits.known_libraries()
     assert limits._mapped()
-    assert limits._libraries() is first
+    assert limits.known_libraries() is first
     monkeypatch.setattr(limits, "_mapped", lambda: b"")
-    assert limits._libraries() is not first
-    assert limits._libraries() is not limits._libraries()
+    assert limits.known_libraries() is not first
+    assert limits.known_libraries() is not limits.known_libraries()

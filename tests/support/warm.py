@@ -12,7 +12,6 @@ import functools
 import gc
 import importlib
 import json
-import math
 import os
 import random
 import select
@@ -21,7 +20,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
@@ -214,47 +212,11 @@ def _become(asked: dict[str, Any], places: list[int], mark: int) -> NoReturn:
     _run(*asked["entry"].split(":"), asked["words"])
 
 
-class ForkedServer:
-    """A server of hosts that is a fork of this process, as a Popen has it."""
-
-    def __init__(self, pid: int) -> None:
-        self.pid = pid
-        self.returncode: int | None = None
-
-    def poll(self) -> int | None:
-        if self.returncode is None:
-            with suppress(ChildProcessError):
-                ended, status = os.waitpid(self.pid, os.WNOHANG)
-                self.returncode = os.waitstatus_to_exitcode(status) if ended else None
-        return self.returncode
-
-    def wait(self, timeout: float | None = None) -> int:
-        end = time.monotonic() + (math.inf if timeout is None else timeout)
-        while (code := self.poll()) is None:
-            if time.monotonic() > end:
-                raise subprocess.TimeoutExpired("server", timeout or 0)
-            time.sleep(0.002)
-        return code
-
-
 def _start_program(really: Any, kind: Any, control: int, words: Any = None) -> Any:
     """Fork a server, where its surroundings are those of this process; another hash seed takes an interpreter."""
-    if kind.environment or kind.python:
-        return really(kind, control, words)
-    if pid := os.fork():
-        return ForkedServer(pid)
-    os.setsid()
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for number in range(3):
-        os.dup2(nothing, number)
-    os.dup2(control, 3)
-    os.closerange(4, 256)
-    sys.argv[1:] = ["3"]
-    for name in ("SIGINT", "SIGTERM"):
-        signal.signal(getattr(signal, name), signal.SIG_IGN)
-    with suppress(BaseException):
-        importlib.import_module("auditor.host.child").main()
-    os._exit(1)
+    from auditor.host.server import ForkedProgram
+
+    return really(kind, control, words) if kind.environment or kind.python else ForkedProgram(control)
 
 
 def _forget() -> None:
@@ -270,20 +232,13 @@ def _run(module: str, name: str, words: list[str]) -> NoReturn:
     """The entry, as a script does."""
     sys.modules["__main__"] = main = importlib.import_module(module)
     sys.argv[:] = [str(main.__file__), *words]
-    pid = os.getpid()
-    try:
-        sys.exit(getattr(main, name)())
-    except SystemExit as end:
-        if os.getpid() == pid and module.startswith("auditor."):
-            # It has all loaded that the command needed: to end like an interpreter takes it longer.
-            importlib.import_module("auditor.host.server").close_servers()
-            os._exit(end.code if isinstance(end.code, int) else 1)
-        raise
+    sys.exit(getattr(main, name)())
 
 
 def _open_streams(closed: list[int]) -> None:
     """As an interpreter does when it starts."""
-    sys.stdin = sys.__stdin__ = open(0, closefd=False)  # noqa: SIM115 - as long as the process
+    errors = sys.__stdin__ and sys.__stdin__.errors
+    sys.stdin = sys.__stdin__ = open(0, errors=errors, closefd=False)  # noqa: SIM115 - as long as the process
     for number, name in ((1, "stdout"), (2, "stderr")):
         was = getattr(sys, f"__{name}__")  # of this process when it started, or none
         stream = open(number, "w", errors=was and was.errors, closefd=False)  # noqa: SIM115 - likewise
@@ -304,7 +259,8 @@ def _place_of_mark() -> int:
 
 def _warm_up() -> None:
     """Load what an audit and its reports need, and reckon what is kept."""
-    for module in ("auditor.host.child", "auditor.host.boundary", "auditor.engine.workers", "auditor.flow.ledger"):
+    ours = ("auditor.host.child", "auditor.host.boundary", "auditor.engine.workers", "auditor.flow.ledger")
+    for module in (*ours, "scipy.stats"):  # which a host loads for any source that is not common, or misspelt
         importlib.import_module(module)
     from auditor.cli.command_line import run
 

@@ -10,6 +10,7 @@ import contextlib
 import functools
 import re
 from collections.abc import Collection, Iterator, Mapping
+from importlib import import_module
 from importlib.util import find_spec
 from inspect import cleandoc
 from pathlib import Path
@@ -152,14 +153,17 @@ def _answered(request: Request, files: Mapping[str, str], *, verbose: bool) -> i
     from msgspec.structs import replace
 
     from auditor.flow.question import find_question
-    from auditor.flow.remedies import with_remedies
     from auditor.flow.run import carry_out, run_options_of
-    from auditor.report.progress import Watching
-    from auditor.report.terminal import show
+    from auditor.host.boundary import do_meanwhile
 
     options = run_options_of(request)
     with running_code() as log:
+        do_meanwhile(lambda: import_module("auditor.report.terminal"))
         inquiry = find_question(request.question).begin(request)
+        from auditor.flow.remedies import with_remedies
+        from auditor.report.progress import Watching
+        from auditor.report.terminal import show
+
         with Watching(error_console(), options.for_) as watch:
             record = carry_out(inquiry, request, replace(options, log=log.file), watch)
             record = with_remedies(request, record, watch)
