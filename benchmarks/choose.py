@@ -3,7 +3,7 @@
     python benchmarks/choose.py
 
 Learners whose law is known round the mean of 100 coins to a grid that r places, and add a bias: their rho and their
-score are in closed form (tests/statistics/test_choice.py). The trees are scikit-learn's on its data sets;
+score are in closed form (tests/statistics/test_best_of_several.py). The trees are scikit-learn's on its data sets;
 each of their pairs is run once, and both ways of allotting take it from there.
 """
 

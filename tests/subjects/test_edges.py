@@ -63,7 +63,7 @@ def refusal(call: Callable[[], Any], kind: type[BaseException] = UsageError) -> 
     return str(refused.value)
 
 
-# signatures; tests/subjects/test_roles.py has how functions are called
+# signatures; tests/subjects/test_signature.py has how functions are called
 
 
 class Callable_:
