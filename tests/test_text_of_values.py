@@ -21,7 +21,7 @@ from auditor.escape import is_tangled, message_of, text_of
 from auditor.repair.numbers_of import Widths, take_apart
 from auditor.subjects.subject import has_text, param_text
 from auditor.subjects.view_functions import rounded
-from auditor.trials.likeness import apart_by, has_labels, has_order, read, renamed, unordered
+from auditor.trials.likeness import apart_by, has_labels, has_order, read_numbers, renamed, unordered
 from auditor.values import Tolerance, describe, first_difference, settle, side_by_side
 
 DEPTH = 60
@@ -131,7 +131,7 @@ def test_comparisons_look_at_a_shared_part_once(kind: Callable[[Any], Any]) -> N
     assert unordered(settled) != unordered(settle(far))
     assert not has_labels(settled)
     assert has_order(settled) is False
-    assert read(settled).rest == read(settle(grown(kind))).rest
+    assert read_numbers(settled).rest == read_numbers(settle(grown(kind))).rest
 
 
 def test_places_below_shared_parts_are_all_counted() -> None:

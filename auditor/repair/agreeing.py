@@ -71,8 +71,8 @@ class agreed(Repaired):
         return next((one for one, least in zip(core, thresholds, strict=True) if one.share >= least), None)
 
     def mismatch(self, first: list[Leader], second: list[Leader]) -> float:
-        """Return the exact probability. At each string both runs stop, or neither, or one of them, in which case the
-        other may still come to the same output later."""
+        """Return the exact probability over r that two runs differ. At each string both runs stop, or neither, or one
+        of them, in which case the other may still come to the same output later."""
         parted, undecided = 0.0, 1.0  # probabilities
         for i, (mine, theirs) in enumerate(zip(first, second, strict=True)):
             one, other = mine.stops, theirs.stops

@@ -117,8 +117,8 @@ class voted(Repaired):
         return label_mismatch(mine, theirs, *self.between)
 
     def mismatch(self, first: list[Any], second: list[Any]) -> float | None:
-        """Return the exact probability for a single label. All points share r, so for many only their mean, `churn`,
-        has a formula. Outputs of different shapes always differ."""
+        """Return the exact probability over r that two runs give different labels to a single point. All points share
+        r, so for many only their mean, `churn`, has a formula. Outputs of different shapes always differ."""
         if hasattr(first[0], "predict"):
             return None
         mine, theirs = shares_of(first), shares_of(second)
@@ -153,7 +153,7 @@ class voted(Repaired):
 
 
 def _middle(count: int) -> float:
-    """Return C(2T, T) / 4^T."""
+    """Return C(2T, T) / 4^T, the probability that 2T fair coins show as many heads as tails."""
     return math.exp(math.lgamma(2 * count + 1) - 2 * math.lgamma(count + 1) - 2 * count * math.log(2))
 
 

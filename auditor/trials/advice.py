@@ -32,7 +32,7 @@ from auditor.statistics.interval import clopper_pearson_upper, most_unseen, sequ
 from auditor.subjects.churn import has_rows, points_of
 from auditor.subjects.view_functions import on_shared_rows, partition, rounded
 from auditor.subjects.views import OUTPUT
-from auditor.trials.likeness import gaps, has_labels, has_order, read, unordered
+from auditor.trials.likeness import gaps, has_labels, has_order, read_numbers, unordered
 from auditor.trials.trial import NONE_FELL, Bench, NoOutput, Trial, share_apart, timed_run
 from auditor.values import same, settle
 
@@ -251,10 +251,10 @@ def _compared(bench: Bench, first: Any, second: Any) -> dict[str, Any]:
 
 def _numbers(bench: Bench, first: Any, second: Any, *, is_whole_output: bool) -> dict[str, Any]:
     """Return how far apart the numbers are; of outputs without floats, the whole numbers."""
-    mine, theirs = read(first), read(second)
+    mine, theirs = read_numbers(first), read_numbers(second)
     whole = not len(mine.numbers) and not len(theirs.numbers)
     if whole or gaps(mine, theirs) is None:
-        mine, theirs = read(first, whole=True), read(second, whole=True)
+        mine, theirs = read_numbers(first, whole=True), read_numbers(second, whole=True)
     between = gaps(mine, theirs)
     if between is None or not len(between):
         return {"gaps": None}

@@ -207,7 +207,8 @@ class Half:
             ).caused_by(error) from error
 
     def _finished(self, key: Key) -> Any:
-        """Return what r makes of the core; bottom of bottom. The key is new each time: numpy counts spawned r in it."""
+        """Return what r makes of the core; no output, if the core's run gave none. The key is new each time: numpy
+        counts spawned r in it."""
         if type(self.core) is NoOutput:
             return self.core
         bench, index, which = self._place
@@ -253,7 +254,7 @@ def count_apart(first: Half, second: Half) -> int:
 def declared_mismatch(
     bench: Bench, first: SettledCore | NoOutput, second: SettledCore | NoOutput, index: int
 ) -> float | None:
-    """Return m of two cores; None where there is no formula, or no core."""
+    """Return the declared probability that two cores finish differently; None where there is no formula, or no core."""
     if isinstance(first, NoOutput) or isinstance(second, NoOutput):
         return None
     name = bench.subject.name

@@ -68,7 +68,7 @@ class OutputNumbers(msgspec.Struct, frozen=True):
     numbers: Reals
 
 
-def read(value: object, *, whole: bool = False) -> OutputNumbers:
+def read_numbers(value: object, *, whole: bool = False) -> OutputNumbers:
     """Return the floating-point numbers of an output, and the whole ones where that is asked for; all else, texts and
     the shape of things, is the rest."""
     singles, kinds = ((float, np.floating, int, np.integer), "fiu") if whole else ((float, np.floating), "f")

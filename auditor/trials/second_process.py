@@ -66,7 +66,7 @@ _loaded: list[_Loaded] = []
 
 
 def load_there(given: Bench | Cell, threads: int | None = None) -> None:
-    """Load what later requests run, with so many threads."""
+    """Load in this other process what later requests run, with so many threads."""
     bench = given.prepared() if isinstance(given, Bench) else make_bench(given)
     limit_this_host()
     _loaded[:] = [_Loaded(replace(bench, copies=True), threads)]
@@ -92,7 +92,7 @@ def _bench() -> Iterator[Bench]:
 
 
 def pair_there(index: int) -> Trial:
-    """Run a pair; accuracy is not judged."""
+    """Run a pair in this other process; accuracy is not judged."""
     with _bench() as bench:
         return run_pair(replace(bench, judges=False), index)
 

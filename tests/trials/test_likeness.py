@@ -19,7 +19,7 @@ from auditor.questions.explain import units
 from auditor.questions.explain.experiments import widths_of
 from auditor.questions.explain.samples import in_order, mixed, shuffled, taken, with_noise
 from auditor.randomness import from_key, root_key
-from auditor.trials.likeness import gaps, has_labels, has_order, read, renamed, unordered
+from auditor.trials.likeness import gaps, has_labels, has_order, read_numbers, renamed, unordered
 from auditor.values import settle
 
 
@@ -39,7 +39,7 @@ from auditor.values import settle
     ],
 )
 def test_numbers_are_told_from_all_else(left: Any, right: Any, apart: list[float] | None) -> None:
-    found = gaps(read(settle(left)), read(settle(right)))
+    found = gaps(read_numbers(settle(left)), read_numbers(settle(right)))
     assert (None if found is None else found.tolist()) == apart
 
 
@@ -199,9 +199,9 @@ def test_noise_is_one_part_in_2_to_the_50() -> None:
 
 
 def test_a_missing_number_is_a_hole_and_counts_as_0() -> None:
-    found = read(settle([1.5, math.nan]))
+    found = read_numbers(settle([1.5, math.nan]))
     assert found.numbers.tolist() == [1.5, 0.0]
-    assert found.rest != read(settle([1.5, 0.0])).rest
+    assert found.rest != read_numbers(settle([1.5, 0.0])).rest
 
 
 # Trials.

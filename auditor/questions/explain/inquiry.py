@@ -185,7 +185,8 @@ class ExplainInquiry(Inquiry):
             any(self.add(one.cell, trial) for trial in trials)
 
     def wanted(self) -> Sequence[Work]:
-        """Return what the first of these wants that wants anything."""
+        """Return the work of the first step that has any left, in the order of the list below; nothing once all are
+        done."""
         steps = [self._in_other_processes, self._without_faults, self._catch_up, self._more_pairs, self._unexplained]
         if self.pairs >= _RARE:  # before many more pairs are run in vain
             steps[3:] = reversed(steps[3:])

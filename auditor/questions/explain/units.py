@@ -45,7 +45,7 @@ from auditor.trials.likeness import (
     gaps,
     has_labels,
     has_order,
-    read,
+    read_numbers,
     renamed,
     unordered,
 )
@@ -129,7 +129,9 @@ class AsItIs(msgspec.Struct, frozen=True):
             "output-order": unordered(first) != unordered(second),
         }
         if self.widths:
-            differs["continuous"] = not _on_one_grid(read(first), read(second), self.widths, bench, index)
+            differs["continuous"] = not _on_one_grid(
+                read_numbers(first), read_numbers(second), self.widths, bench, index
+            )
         return runs.trial(found, **differs)
 
 
@@ -149,7 +151,7 @@ def look(bench: Bench, index: int, fell: Fell) -> Trial:
     """Run a pair that is never counted, to see what kind of output there is and how far apart its numbers are."""
     runs = TrialRuns(bench, index, fell)
     first, second = runs.pair()
-    found, one, other = apart(first, second), read(first), read(second)
+    found, one, other = apart(first, second), read_numbers(first), read_numbers(second)
     between = gaps(one, other)
     shortened = None
     if between is not None:
@@ -183,7 +185,7 @@ def _jump(runs: TrialRuns, one: OutputNumbers) -> float | None:
     sample, other = runs.bench.draw(runs.index, 0), runs.bench.draw(runs.index, 1)
     places = from_key(runs.bench.keys.probe.child("row", runs.index)).permutation(length(sample))[:_PLACES, None]
     place = next((place for place in places if apart(taken(sample, place), taken(other, place))), None)
-    return None if place is None else _farthest(gaps(one, read(runs.output(mixed(sample, other, place), 0))))
+    return None if place is None else _farthest(gaps(one, read_numbers(runs.output(mixed(sample, other, place), 0))))
 
 
 # The order of rows.
@@ -266,8 +268,12 @@ def _run_again(runs: TrialRuns, plain: Sequence[Any], change: Callable[[Any, int
     is_explained = False
     if moved is not None:
         firsts, seconds = ([one, *others] for one, others in zip(plain, outputs, strict=True))
-        between = gaps(*(read(one) for one in plain))
-        steps = [step for one, other in both if (step := gaps(read(one), read(other))) is not None and len(step)]
+        between = gaps(*(read_numbers(one) for one in plain))
+        steps = [
+            step
+            for one, other in both
+            if (step := gaps(read_numbers(one), read_numbers(other))) is not None and len(step)
+        ]
         is_within = between is not None and bool(steps) and bool(np.max(between) <= _MORE * max(map(np.max, steps)))
         is_explained = is_within or any(apart(one, other) is None for one in firsts for other in seconds)
     return _RunAgain(moved, all(is_close(one, other) for one, other in both), is_explained)
