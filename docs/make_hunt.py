@@ -10,6 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from algorithms.everyday.mean_lattices import pairwise_fair
 from auditor.flow.record import Record, read_record
 from auditor.questions.hunt.answer import WorstSource, answer_of
 from auditor.statistics.digits import at_least, at_most
@@ -60,6 +61,7 @@ THEOREMS = {
 }
 LATER = {
     "r_mean_vector": '--over "mixture(points([[0, 0, 0], [1, 1, 1]]), points([[0, 1, 0], [1, 0, 1], [1, 1, 0]]))"',
+    "r_mean_vector_lattice": f'--over "mixture({pairwise_fair()}, points({[[0] * 8, [1] * 8]}))"',
     "r_conformal": '--over "mixture(randint(0, 2000), randint(0, 1000), {share})" --range share=0:0.5',
     "r_choice": (
         '--over "mixture(points([[0, 0, 0, 0], [1, 1, 1, 1]]), points([[1, 0, 0, 0], [0, 1, 1, 0], [0, 0, 0, 1]]))"'
@@ -73,6 +75,7 @@ LATER = {
     "r_private_median": '--over "mixture(randint(0, 1000), randint(490, 510))"',
     "r_coin_test": COINS,
     "r_uniformity_test": '--over "simplex(8)"',
+    "r_uniformity_by_distance": '--over "mixture(randint(0, 1000), randint(0, 500))"',
     "r_bandit": '--over "mixture(points([[0, 0], [1, 1]]), points([[1, 0], [0, 1]]))"',
     "r_single_heavy_hitter": '--over "simplex(3)"',
 }

@@ -73,6 +73,15 @@ judged = auditor.subject(source="norm", size=200, accuracy=near, delta=0.1)(lamb
 def squared(output, rows):
     return np.minimum(1.0, (rows - output) ** 2 / 20)
 
+def rows(rng, size):
+    return rng.normal(5.0, 1.0, size=(size, 8))
+
+def vector(sample, r):
+    return sample.mean(axis=0)
+
+def missed(output, rows):
+    return np.minimum(((rows - output) ** 2).sum(axis=1) / 40, 1.0)
+
 def two(sample, r, *, times=100.0):
     return {"mean": float(sample.mean()), "total": times * float(sample.mean()), "rows": len(sample)}
 
@@ -444,6 +453,29 @@ def test_paths_share_a_width_where_they_are_many_or_their_scales_alike(paths: in
     seen = {"gaps": gaps, "sizes": dict.fromkeys(gaps, 1), "alike": True, "named": False}
     first, *_ = RoundingFamily().settings([seen], 0.1, 100, "rho")
     assert isinstance(first.arguments["width"], float) is one
+
+
+def test_vectors_are_offered_a_lattice_where_a_loss_says_what_is_lost() -> None:
+    """Boxes come first. The bound of the middle setting is the level: 0.1 = rate far / width, and E8 has the rate 2."""
+    seen: dict[str, Any] = {"gaps": {"output": 4.0}, "sizes": {"output": 8}, "alike": True, "named": False, "far": 1.5}
+    tilings = [one.arguments.get("tiling") for one in Rounding().settings([{**seen, "has loss": True}], 0.1, 9, "rho")]
+    assert tilings == [None] * 9 + ["best"] * 9
+    for asked, radius, middle in (("E8", 1.0, 30.0), ("foams", math.sqrt(2), 76.0)):
+        made = Rounding().settings([{**seen, "tiling": asked}], 0.1, 9, "rho")
+        assert made[5].arguments == {"width": middle, "tiling": asked}
+        assert made[5].change == pytest.approx(radius * middle)
+        assert made[5].words.startswith("all numbers together move by at most ")
+    plain = [seen, {**seen, "named": True, "has loss": True}, {**seen, "sizes": {"output": 1}, "has loss": True}]
+    for one in plain:
+        assert {"tiling" in made.arguments for made in Rounding().settings([one], 0.1, 9, "rho")} == {False}
+    assert Rounding().settings([{**seen, "far": 0.0, "tiling": "E8"}], 0.1, 9, "rho") == []
+
+
+def test_a_lattice_is_found_that_loses_less(folder: Path) -> None:
+    for options in ({"loss": "learners.py:missed"}, {"with_": "rounded(tiling='best')"}):
+        found = repaired("vector", "learners.py:rows", size=400, rho=0.5, **options)
+        assert found.verdict == "pass"
+        assert "tiling='best'" in str(answer_of(found).wrapper), found.reason
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,8 @@ def _frontier(record: Record, answer: RepairAnswer, measure: str) -> Iterator[Pa
             cost = f"no output in {100 * point.nothing:.0f} %" if point.nothing > 0 else "does not run"
         lost = [] if not loses else ["" if price.loss is None else f"{price.loss:+.3g}"]
         rows.append([name, _rate(point.estimate), at_least(point.low), at_most(point.high), cost, *lost])
-    pairs, how = max(point.pairs for point in answer.frontier), _METHODS[answer.frontier[-1].by]
+    pairs = max(point.pairs for point in answer.frontier)
+    how = " or ".join(dict.fromkeys(_METHODS[point.by] for point in answer.frontier))
     sure = f"all intervals hold together with {percent(record.confidence)} confidence"
     head = ["", measure, "at least", "at most", "price", *(["loss"] if loses else [])]
     yield Table(head, rows, title=f"What each setting gives: {measure} by {how} over {pairs:,} pairs; {sure}:")

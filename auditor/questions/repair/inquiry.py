@@ -135,7 +135,7 @@ class RepairInquiry(Inquiry):
         for family in fitting:
             level = AIM * self._margin(family.wrapper) * self.target
             fixed = self.only.arguments if self.only else {}
-            seen = [{**one[family.wrapper], **fixed} for one in fits]
+            seen = [{**one[family.wrapper], **fixed, "has loss": self.loss is not None} for one in fits]
             made = family.settings(seen, level, self.cell.size, self.measure)
             made = [replace(one, arguments={**one.arguments, **fixed}) for one in made]
             self.useless = self.useless or next((one.useless for one in made if one.useless), None)

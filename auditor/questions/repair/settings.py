@@ -22,7 +22,9 @@ from auditor.repair.aligning import aligned
 from auditor.repair.calibrating import conformal, rounded_up
 from auditor.repair.choosing import candidates_of, chosen, last_step, own_top
 from auditor.repair.deciding import thresholded
+from auditor.repair.mechanisms.foam import RATE as FOAM_RATE
 from auditor.repair.mechanisms.grid import leaves_nothing, two_digits, why_useless, width_at
+from auditor.repair.mechanisms.lattice import lattice_for
 from auditor.repair.numbers_of import Apart, Widths, take_apart
 from auditor.repair.rounding import rounded
 from auditor.repair.seam import Repaired
@@ -143,9 +145,8 @@ class RepairFamily(Protocol):
 class RoundingFamily:
     """`rounded`, for the numbers of an output; the coefficients of a linear model; the predictions of other regressors.
 
-    Foams are not offered: in every dimension that they can be run in (24 at most) boxes part two vectors with
-    probability |c - c'|_1 / w <= sqrt(24) |c - c'|_2 / w at most, which is below sqrt(8 pi) |c - c'|_2 / w, that of
-    foams.
+    A lattice is offered beside boxes where all numbers share a width and a loss says what is lost, since it moves one
+    number further and all of them together less far than boxes do. Foams are not, as lattices do better.
     """
 
     wrapper: ClassVar[str] = "rounded"
@@ -179,6 +180,7 @@ class RoundingFamily:
             "alike": alike,
             "named": not widths.is_one or len({bool(one.any()) for _, one in whole}) > 1,
             "whole": [path for path, one in whole if one.any()],
+            "far": float(np.linalg.norm(apart)),
         }
 
     def settings(self, seen: Seen, level: float, size: int, measure: str) -> list[Setting]:
@@ -193,6 +195,11 @@ class RoundingFamily:
         if not alike or any(one["sizes"] != alike[0]["sizes"] for one in alike):
             return []
         sizes, is_named, whole = alike[0]["sizes"], alike[0]["named"], alike[0].get("whole", [])
+        tiling, numbers = alike[0].get("tiling", "boxes"), sum(sizes.values())
+        far = np.array([one.get("far", 0.0) for one in alike])
+        kept = [one["ranges"] for one in alike if "ranges" in one]
+        if tiling != "boxes" and not is_named and not whole:
+            return _marked(_of_vectors(tiling, numbers, far, level), kept)
         # How far apart the numbers of each path are on average; those of an output that are similar share a width.
         scales = {path: float(np.mean([one["gaps"][path] for one in alike])) / count for path, count in sizes.items()}
         scales = {path: scale for path, scale in scales.items() if scale > 0}
@@ -216,8 +223,24 @@ class RoundingFamily:
                 halves = ", ".join(f"{at_most(one / 2)} in {path}" for path, one in width.items())
                 words = f"a number moves by at most half its width: {halves}"
             made.append(Setting("rounded", {"width": width}, words, change))
-        kept = [{path: one["ranges"][path] for path in scales} for one in alike if "ranges" in one]
+        if alike[0].get("has loss") and not isinstance(made[0].arguments["width"], dict) and not whole and numbers > 1:
+            made += _of_vectors("best", numbers, far, level)
+        kept = [{path: one[path] for path in scales} for one in kept]
         return _marked([*{one.spec: one for one in made}.values()], kept)
+
+
+def _of_vectors(tiling: str, numbers: int, far: Any, level: float) -> list[Setting]:
+    """Return the settings of a tiling that rounds all numbers as one vector, given how far two of them are apart."""
+    if not far.any():
+        return []
+    is_foam = tiling == "foams"
+    rate = FOAM_RATE if is_foam else lattice_for(tiling, numbers).rate_of(numbers)
+    radius = math.sqrt(numbers) / 2 if is_foam else lattice_for(tiling, numbers).radius_of(numbers)
+    centre, made = width_at(rate * far[:, None], level), []
+    for width in (two_digits(centre * 2 ** (step / 2)) for step in _STEPS):
+        words = f"all numbers together move by at most {at_most(radius * width)}"
+        made.append(Setting("rounded", {"width": width, "tiling": tiling}, words, radius * width))
+    return made
 
 
 def _by_path(apart: Apart, *rows: Any) -> Iterator[tuple[Any, ...]]:
