@@ -458,17 +458,17 @@ def test_paths_share_a_width_where_they_are_many_or_their_scales_alike(paths: in
 def test_vectors_are_offered_a_lattice_where_a_loss_says_what_is_lost() -> None:
     """Boxes come first. The bound of the middle setting is the level: 0.1 = rate far / width, and E8 has the rate 2."""
     seen: dict[str, Any] = {"gaps": {"output": 4.0}, "sizes": {"output": 8}, "alike": True, "named": False, "far": 1.5}
-    tilings = [one.arguments.get("tiling") for one in Rounding().settings([{**seen, "has loss": True}], 0.1, 9, "rho")]
-    assert tilings == [None] * 9 + ["best"] * 9
+    offered = RoundingFamily().settings([{**seen, "has loss": True}], 0.1, 9, "rho")
+    assert [one.arguments.get("tiling") for one in offered] == [None] * 9 + ["best"] * 9
     for asked, radius, middle in (("E8", 1.0, 30.0), ("foams", math.sqrt(2), 76.0)):
-        made = Rounding().settings([{**seen, "tiling": asked}], 0.1, 9, "rho")
+        made = RoundingFamily().settings([{**seen, "tiling": asked}], 0.1, 9, "rho")
         assert made[5].arguments == {"width": middle, "tiling": asked}
         assert made[5].change == pytest.approx(radius * middle)
         assert made[5].words.startswith("all numbers together move by at most ")
     plain = [seen, {**seen, "named": True, "has loss": True}, {**seen, "sizes": {"output": 1}, "has loss": True}]
     for one in plain:
-        assert {"tiling" in made.arguments for made in Rounding().settings([one], 0.1, 9, "rho")} == {False}
-    assert Rounding().settings([{**seen, "far": 0.0, "tiling": "E8"}], 0.1, 9, "rho") == []
+        assert {"tiling" in made.arguments for made in RoundingFamily().settings([one], 0.1, 9, "rho")} == {False}
+    assert RoundingFamily().settings([{**seen, "far": 0.0, "tiling": "E8"}], 0.1, 9, "rho") == []
 
 
 def test_a_lattice_is_found_that_loses_less(folder: Path) -> None:
