@@ -41,7 +41,7 @@ from auditor.host.boundary import in_host
 from auditor.literals import read_call
 from auditor.lookup import call_user_code, find_object, importable_name
 from auditor.sources.datasets import Dataset, from_arrays, from_rows, is_file_spec, is_shift, read_file
-from auditor.sources.distribution import COMMON, Distribution, common_distribution
+from auditor.sources.distribution import COMMON, Distribution, Remembered, common_distribution, scipy_stats
 from auditor.sources.frames import kind_of, library_of, memory_of, own, rows_in
 from auditor.sources.items import has_items, is_row, read_items
 from auditor.sources.law import LARGEST, LISTED, Finite, Law, Query, pmf
@@ -259,9 +259,7 @@ def _is_plain_text(text: str) -> bool:
 @cache
 def _distributions() -> frozenset[str]:
     """Return the names of all distributions of scipy.stats."""
-    import scipy.stats
-
-    return frozenset(key for key, value in vars(scipy.stats).items() if hasattr(value, "rvs") and callable(value))
+    return frozenset(key for key, value in vars(scipy_stats()).items() if hasattr(value, "rvs") and callable(value))
 
 
 def _is_named(spec: str) -> bool:
@@ -352,8 +350,6 @@ def _scipy_distribution(spec: str) -> Distribution:
     name, args, keywords = _parse_call(spec)
     if common := common_distribution(name, args, keywords):
         return Distribution(spec, common)
-    import scipy.stats
-
     known = _distributions() | set(LISTED)
     if name not in known:
         raise UsageError(
@@ -361,9 +357,19 @@ def _scipy_distribution(spec: str) -> Distribution:
             'write e.g. "bernoulli(0.5)", "norm(loc=0, scale=1)", or module:function'
         )
     try:
-        return Distribution(spec, getattr(scipy.stats, name)(*args, **keywords))
+        return Distribution(spec, getattr(scipy_stats(), name)(*args, **keywords))
     except Exception as error:
         raise UsageError(f"source {spec!r}: {error}") from error
+
+
+def remembering(source: object) -> Distribution | None:
+    """Return the distribution that a spec names as one that remembers its draws; None for what needs no scipy.stats."""
+    if not isinstance(source, str) or not source.partition("(")[0].strip().isidentifier() or is_shift(source):
+        return None
+    name, args, keywords = _parse_call(source)
+    if name in LISTED or common_distribution(name, args, keywords):
+        return None
+    return Distribution(source, Remembered(name, args, keywords))
 
 
 def _parse_call(spec: str) -> tuple[str, list[Any], dict[str, Any]]:

@@ -22,11 +22,12 @@ import msgspec
 from msgspec.structs import replace
 
 from auditor.errors import AuditorError, TimeIsUp, in_words, is_interrupt
-from auditor.host.boundary import HostFailed, read_answer, request_bytes
+from auditor.host.boundary import HostFailed, in_host, read_answer, request_bytes
 from auditor.host.child import limit_this_host, this_host
 from auditor.host.leftovers import JOURNAL
 from auditor.host.limits import one_thread
 from auditor.host.server import Host, HostGone, HostPlace, here, other_hash_seed, server
+from auditor.sources.source import remembering
 from auditor.subjects.own_code import OwnCode
 from auditor.subjects.programs import program_in
 from auditor.trials.causes.files import Files, files_between_runs, files_read, opens_files
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 
 _LARGEST = 2**24  # bytes of an output that is sent to be compared
+_MOST_ROWS = 2**20  # of samples that are sent to a second process
 
 
 class Opinion(msgspec.Struct, frozen=True):
@@ -212,7 +214,7 @@ class SecondProcess:
             self._trouble = "it is audited in a second process"
             return
         try:
-            loading = request_bytes(load_there, (cell,), {})
+            loading = request_bytes(load_there, (_with_draws(cell),), {})
             kind = other_hash_seed()
             host = Host(server(kind), serving(here(kind, memory=memory)))
             host.ask(loading)
@@ -299,6 +301,22 @@ class SecondProcess:
                 raise
         assert self._found is not None
         return self._found
+
+
+def _with_draws(cell: Cell) -> Cell:
+    """Return a cell whose second process need not load scipy.stats for its source, where the source alone needs it."""
+    if cell.size > _MOST_ROWS or cell.sample_kind == "counts" or (source := remembering(cell.source)) is None:
+        return cell
+    return replace(cell, source=_drawn_from(replace(cell, source=source)))
+
+
+@in_host
+def _drawn_from(cell: Cell) -> Any:
+    """Return the source of a cell once it has drawn what a second process draws."""
+    bench = make_bench(cell)
+    for which in (1, 0):
+        bench.draw(0, which)
+    return cell.source
 
 
 def serving(place: HostPlace) -> HostPlace:

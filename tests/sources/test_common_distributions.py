@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import scipy.stats
 
 from auditor.errors import UsageError
 from auditor.sources.distribution import common_distribution
-from auditor.sources.source import load_source
+from auditor.sources.source import load_source, remembering
 
 SPECS = [
     ("norm", (), {}),
@@ -43,6 +44,30 @@ def test_the_draws_are_scipys(name: str, args: tuple[float, ...], keywords: dict
     assert found.mean() == theirs.mean()
     assert found.support() == theirs.support()
     assert pickle.loads(pickle.dumps(found)).var() == theirs.var()
+
+
+def test_draws_that_are_remembered_are_scipys_and_need_no_scipy_where_they_are_sent() -> None:
+    found = remembering("gamma(2, scale=3)")
+    assert found is not None
+    theirs = scipy.stats.gamma(2, scale=3)
+
+    def draws(one: Any) -> list[bytes]:
+        rng = np.random.default_rng(1)  # drawn from twice: the second draw depends on what the first has left
+        return [one.rvs(size=size, random_state=rng).tobytes() for size in (5, 5)] + [rng.random(3).tobytes()]
+
+    assert draws(found.frozen) == draws(theirs)
+    sent = pickle.loads(pickle.dumps(found)).frozen
+    rows = sent.rvs(size=5, random_state=np.random.default_rng(1))
+    rows[:] = 0  # a subject may change its sample
+    assert draws(sent) == draws(theirs)
+    assert sent._frozen is None, "scipy.stats was asked for nothing"
+    assert sent.rvs(3, np.random.default_rng(2)).tolist() == theirs.rvs(3, np.random.default_rng(2)).tolist()
+    assert sent.var() == theirs.var()
+
+
+@pytest.mark.parametrize("source", ["norm(1)", "pmf([0.5, 0.5])", "data.csv", "mine:rows", "mine:rows(p=1)", print])
+def test_what_needs_no_scipy_is_not_remembered(source: object) -> None:
+    assert remembering(source) is None
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -14,12 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from support.processes import left_behind, on_linux, wait_until
+from support.requests import cell_of
 
 import auditor
 from auditor.host import server as hosts
 from auditor.host.server import other_hash_seed
 from auditor.trials import second_process
+from auditor.trials.cell import make_bench
 
 
 def second_opinion(learner: Callable[..., Any]) -> str:
@@ -55,6 +59,18 @@ def test_a_closure_that_caches_by_r_is_found() -> None:
 def test_a_closure_over_data_and_parameters_is_the_same_elsewhere() -> None:
     weights = {"a": [1.0, 2.0]}
     assert second_opinion(lambda sample, r: [*weights["a"], float(sample[0])]) == "same"
+
+
+def test_a_source_that_needs_scipy_is_sent_with_what_is_drawn_there() -> None:
+    """To load scipy.stats takes longer than the rest of a short audit, and one process has to."""
+    cell = cell_of(lambda sample, r: float(sample[0]), "gamma(2)", size=4)
+    sent = second_process._with_draws(cell)
+    there = pickle.loads(pickle.dumps(sent.source))
+    drawn = [make_bench(replace(cell, source=source)).draw(0, 1).tolist() for source in (there, "gamma(2)")]
+    assert drawn[0] == drawn[1]
+    assert there.frozen._frozen is None
+    for other in (replace(cell, source="norm"), replace(cell, size=2**21), replace(cell, sample_kind="counts")):
+        assert second_process._with_draws(other) is other
 
 
 def test_what_cannot_be_sent_is_said() -> None:
