@@ -168,6 +168,7 @@ class TimeLimit(msgspec.Struct, frozen=True):
         return self.begins - now, self.lasts - now
 
     def check_begins(self) -> None:
+        """Raise TimeIsUp if no further run may begin."""
         if monotonic() > self.begins:
             raise TimeIsUp
 
@@ -196,9 +197,11 @@ class Serial:
     limit = NO_LIMIT  # nobody can end a run of this process
 
     def preflight(self, bench: Bench, wanted: frozenset[int]) -> PreflightSteps:
+        """Return the preflight's runs, in this process."""
         return run_preflight(bench, wanted)
 
     def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]:
+        """Yield the wanted trials, run one after the other in this process."""
         for index in wanted:
             trial = bench.trial(index)
             keep((trial,))
@@ -207,24 +210,28 @@ class Serial:
     def close(self) -> None: ...
 
 
-def keep_nothing(trials: Sequence[Trial]) -> None: ...
+def keep_nothing(trials: Sequence[Trial]) -> None:
+    """Keep no trials: for callers that have no ledger."""
 
 
 class Crew(Protocol):
     """Those who run blocks of trials in any order: how many they are, and how long a block should take."""
 
     @property
-    def hands(self) -> int: ...
+    def hands(self) -> int:
+        """How many blocks can be run at the same time."""
+
     @property
     def block_seconds(self) -> float: ...
     def has_room(self) -> bool: ...
     def submit(self, block: range) -> None: ...
     def finished(self) -> Iterable[Done]:
-        """Blocks, or parts of them, that have come back; waits for the first."""
+        """Return blocks, or parts of them, that have come back; wait for the first."""
 
 
 def in_order(crew: Crew, wanted: Iterable[int], keep: Keep, pace: BlockPace) -> Iterator[Trial]:
-    """Blocks in, trials out in order: what comes back early waits for what was asked for before it."""
+    """Hand out the wanted trials in blocks, and yield them in the order of their indices: what comes back early waits
+    for what was asked for before it."""
     blocks = BlockCutter(wanted, crew.block_seconds, pace, crew.hands)
     expected: deque[range] = deque()
     arrived: dict[int, Trial | AuditorError] = {}
@@ -245,6 +252,8 @@ def in_order(crew: Crew, wanted: Iterable[int], keep: Keep, pace: BlockPace) -> 
 
 
 def _in_turn(expected: deque[range], arrived: dict[int, Trial | AuditorError]) -> Iterator[Trial]:
+    """Yield the trials that have arrived, in the order in which they are expected, up to the first that has not; a
+    failure is raised where its index is."""
     while expected:
         block = expected[0]
         for index in block:
@@ -278,12 +287,13 @@ class BlockCutter:
         self._next: int | None = None
 
     def took(self, seconds: float, pairs: int) -> None:
+        """Choose the size of the next block by how long the last one took."""
         if pairs:
             fitting = self._seconds * pairs / max(seconds, 1e-9)
             self._pace.trials = max(1, min(int(fitting), self._growth * self._pace.trials, 100_000))
 
     def cut(self) -> range | None:
-        """The next block: consecutive indices, fewer where the next wanted one is further on."""
+        """Return the next block: consecutive indices, fewer where the next wanted one is further on."""
         start = next(self._wanted, None) if self._next is None else self._next
         self._next = None
         if start is None:
@@ -302,11 +312,12 @@ class BlockCutter:
 
 
 def cores() -> int:
-    """Those that this process may use."""
+    """Return how many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def most_jobs() -> int:
+    """Return how many worker processes may be asked for."""
     return _MOST_JOBS * cores()
 
 
@@ -345,12 +356,15 @@ class SerialThenWorkers(TimedStart):
 
     @property
     def words(self) -> str:
+        """Where trials run, for the report."""
         return self._engine.words
 
     def preflight(self, bench: Bench, wanted: frozenset[int]) -> PreflightSteps:
+        """Return the preflight's runs, in this process."""
         return run_preflight(bench, wanted)
 
     def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]:
+        """Yield the wanted trials: in this process, until the first of them show that workers pay."""
         wanted = iter(wanted)
         if self._seconds <= self.TRIED and (start := getattr(bench.unit, "start", None)):
             start(bench)  # a process of its own, say, which no trial takes
@@ -370,6 +384,7 @@ class SerialThenWorkers(TimedStart):
         yield from self._engine.trials(bench, wanted, keep)
 
     def close(self) -> None:
+        """End the workers, if there are any."""
         self._engine.close()
 
 

@@ -265,7 +265,7 @@ def look_there(
     with _runner(audit, how) as runner:
         runner.take(bench)
         limit = runner.workers.limit = _limit_of(left)
-        looking = runner.workers.look_inside(wanted)
+        looking = runner.workers.preflight_inside(wanted)
         try:
             while True:
                 steps.append(next(looking))

@@ -167,6 +167,7 @@ class Workers:
 
     @property
     def words(self) -> str:
+        """Where trials run, for the report."""
         processes = "process" if self.hands == 1 else "processes"
         return f"in {self.hands} worker {processes}, one BLAS thread each"
 
@@ -178,11 +179,13 @@ class Workers:
         self._flags = (bench.copies, bench.judges)
 
     def preflight(self, bench: Bench, wanted: frozenset[int]) -> PreflightSteps:
+        """Return the preflight's runs, in a worker."""
         self.pack(bench)
-        return (yield from self.look_inside(wanted))
+        return (yield from self.preflight_inside(wanted))
 
-    def look_inside(self, wanted: frozenset[int]) -> PreflightSteps:
-        """The preflight's runs in a worker; each pair in one of its own where a run may fail for what went before."""
+    def preflight_inside(self, wanted: frozenset[int]) -> PreflightSteps:
+        """Run the preflight in a worker, and return what it found; each pair in a worker of its own where a run may
+        have failed for what went before."""
         everything = frozenset(range(PAIRS))
         found = yield from self._preflight_in_worker(wanted, frozenset(), fresh=False)
         if isinstance(found, PreflightFound):
@@ -202,7 +205,9 @@ class Workers:
     ) -> Generator[Step, None, PreflightFound | Fall]:
         """Return what a worker sees, or the run that it fell over."""
         idle = next((worker for worker in self._workers if not worker.tasks and not worker.host.gone()), None)
-        worker = self._hand(self._new_worker() if fresh or idle is None else idle, None, begin_preflight, wanted, skip)
+        worker = self._hand_over(
+            self._new_worker() if fresh or idle is None else idle, None, begin_preflight, wanted, skip
+        )
         try:
             while isinstance(found := next(iter(self._events()))[2], Step):
                 yield found
@@ -221,6 +226,7 @@ class Workers:
         return fall
 
     def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]:
+        """Yield the wanted trials, run in blocks by the workers."""
         self.pack(bench)
         try:
             yield from in_order(self, wanted, keep, self._packed[bench.identity][2])
@@ -240,7 +246,7 @@ class Workers:
             worker.host.slot.is_unwanted = bool(worker.tasks)
 
     def run(self, block: range, copies: bool, judges: bool) -> Done:
-        """One block, whole, for those who wait for it."""
+        """Run one whole block for a caller who waits for it."""
         self._flags, trials, started = (copies, judges), list[Trial](), perf_counter()
         try:
             for trial in in_order(self, block, keep_nothing, BlockPace(len(block))):
@@ -250,26 +256,32 @@ class Workers:
         return Done(trials, perf_counter() - started)
 
     def has_room(self) -> bool:
+        """True if another block may be handed out."""
         # By what is under way, not by worker: for runs that fail there are more of these than jobs.
         return sum(len(worker.tasks) for worker in self._workers) < self._how.ahead * self.hands
 
     def submit(self, block: range) -> None:
+        """Hand a block of trials out to a worker."""
         self._give(WorkerTask(block, {}))
 
     def finished(self) -> Iterable[Done]:
+        """Wait until a block is finished or has failed, and return what is known of it."""
         found: list[Done] = []
         while not found:
             for worker, task, answer in self._events():
                 found += (
-                    self._replace(worker, answer) if isinstance(answer, Death) else self._heard(worker, task, answer)
+                    self._replace(worker, answer)
+                    if isinstance(answer, Death)
+                    else self._take_answer(worker, task, answer)
                 )
         return found
 
-    def _heard(self, worker: Worker, task: WorkerTask, done: Done) -> list[Done]:
-        """What an answer means: trials, and a failure that counts or is to be tried again."""
+    def _take_answer(self, worker: Worker, task: WorkerTask, done: Done) -> list[Done]:
+        """Return what an answer of a worker means: trials that are done; a failure is returned if it counts, and else
+        tried again."""
         fall = done.fall
         if task.alone is not None:
-            return self._proved(task, task.alone, fall.failure if fall else None)
+            return self._judge_run_alone(task, task.alone, fall.failure if fall else None)
         if fall is None:
             return [replace(done, fall=task.then)]
         if fall.before == 0 or not self._is_tried_again(task, fall):
@@ -281,6 +293,7 @@ class Workers:
         return [Done(done.trials, done.seconds), *found]
 
     def close(self) -> None:
+        """End all workers, except for a host that was there before."""
         with uninterrupted():
             self._closed = True
             for worker in self._workers:
@@ -308,16 +321,17 @@ class Workers:
         return tasks
 
     def _give(self, task: WorkerTask) -> None:
+        """Give a task to the worker that has the fewest; start another one where that is allowed."""
         worker = min(self._workers, key=lambda worker: len(worker.tasks), default=None)
         if task.fresh or worker is None or (worker.tasks and len(self._workers) < self.hands):
             worker = self._new_worker()
         if task.alone is not None:
-            self._hand(worker, task, run_alone, task.alone.index, task.alone.which, self._flags[0])
+            self._hand_over(worker, task, run_alone, task.alone.index, task.alone.which, self._flags[0])
         else:
-            self._hand(worker, task, run_block, task.block, task.fell, *self._flags)
+            self._hand_over(worker, task, run_block, task.block, task.fell, *self._flags)
 
-    def _hand(self, worker: Worker, task: WorkerTask | None, call: Callable[..., Any], *args: Any) -> Worker:
-        """To this worker, or to a new one if it has died: what it had under way is still to be asked for. Return it."""
+    def _hand_over(self, worker: Worker, task: WorkerTask | None, call: Callable[..., Any], *args: Any) -> Worker:
+        """Give a task to this worker, or to a new one if it has died, and return the one that has it."""
         for _ in range(_STARTS):
             if worker.give(task, self.bench, call, *args):
                 return worker
@@ -342,7 +356,7 @@ class Workers:
         return events
 
     def _under_way(self) -> str:
-        """Name the first run that is under way, and how long it has been."""
+        """Return in words which run is under way, and how long it has been."""
         busy = [worker.host.slot.read() for worker in self._workers if worker.tasks]
         runs = sorted((one.run, one.since) for one in busy if one.run is not None)
         if not runs:
@@ -353,37 +367,40 @@ class Workers:
     def _replace(self, worker: Worker, death: Death) -> list[Done]:
         """Replace a dead worker; what it had under way goes to others, but for the run that ended it."""
         tasks = self._dismiss(worker)
-        found = self._again(tasks[0], death) if tasks else []
+        found = self._after_death(tasks[0], death) if tasks else []
         for task in tasks[1:]:
             self._give(task)
         return found
 
-    def _again(self, task: WorkerTask, death: Death) -> list[Done]:
+    def _after_death(self, task: WorkerTask, death: Death) -> list[Done]:
+        """Decide about a task whose worker died: the run under way is tried alone before it is blamed."""
         run = death.reading.run
         if run is None or run[0] not in task.block:
-            return self._lost(task, death)
+            return self._after_death_between_runs(task, death)
         self._stillborn = 0
         fall = self._fall_of(death)
         if task.alone is not None:
-            return self._proved(task, task.alone, fall.failure)
+            return self._judge_run_alone(task, task.alone, fall.failure)
         if isinstance(fall.failure, Hung):
-            return self._up_to(task, fall)
+            return self._run_up_to(task, fall)
         if fall.before and self._is_tried_again(task, fall):
             return self._try_again(task, fall)
-        return self._counts(task, fall)
+        return self._count_failure(task, fall)
 
     def _is_tried_again(self, task: WorkerTask, fall: Fall) -> bool:
-        """A failure of anything may be for what other pairs left behind; for what its own pair did, that of a run."""
+        """True if a failure may be for what other runs left behind: that of any run if other pairs went before it in
+        its process, and that of the subject itself if only runs of its own pair did."""
         return not fall.is_of_the_pair(task.fell) or isinstance(fall.failure, RunFailed)
 
     def _try_again(self, task: WorkerTask, fall: Fall) -> list[Done]:
-        """The pair in a fresh worker; or the run alone, if it fell there."""
+        """Have the pair run in a fresh worker; or, if it has failed there too, the failed run alone."""
         alone = fall if fall.is_of_the_pair(task.fell) else None
-        self._apart(task, WorkerTask(range(fall.index, fall.index + 1), task.fell, fresh=True, alone=alone))
+        self._split_around(task, WorkerTask(range(fall.index, fall.index + 1), task.fell, fresh=True, alone=alone))
         return []
 
-    def _apart(self, task: WorkerTask, middle: WorkerTask) -> None:
-        """A block around one pair that goes its own way."""
+    def _split_around(self, task: WorkerTask, middle: WorkerTask) -> None:
+        """Give out a block in three parts: what is before one pair, that pair as the task `middle`, and what is behind
+        it."""
         index = middle.block.start
         if task.block.start < index:
             self._give(WorkerTask(range(task.block.start, index), task.fell))
@@ -391,10 +408,11 @@ class Workers:
         if index + 1 < task.block.stop:
             self._give(replace(task, block=range(index + 1, task.block.stop), fresh=False, alone=None))
 
-    def _proved(self, task: WorkerTask, fall: Fall, failure: AuditorError | None) -> list[Done]:
-        """What a run did that was tried alone: it counts if it failed, and cannot be counted if it did not."""
+    def _judge_run_alone(self, task: WorkerTask, fall: Fall, failure: AuditorError | None) -> list[Done]:
+        """Return what follows from a run that was tried alone: a failure counts; where there is none, it cannot be
+        counted, and the audit ends with the reason."""
         if failure is not None:
-            return self._counts(task, replace(fall, failure=failure))
+            return self._count_failure(task, replace(fall, failure=failure))
         what = (
             f"gave no output where the pair's first run had gone before it ({fall.failure}), and gives one alone: "
             "that run leaves something behind, or there is no room for two outputs. Give it room for two, say by a "
@@ -402,28 +420,32 @@ class Workers:
         )
         return [Done((), 0.0, Fall(fall.index, RunFailed(self.bench.sent.name, fall.index, fall.which, what)))]
 
-    def _counts(self, task: WorkerTask, fall: Fall) -> list[Done]:
-        """A failure that is the run's own: bottom where that is an output, and the end of the audit otherwise."""
+    def _count_failure(self, task: WorkerTask, fall: Fall) -> list[Done]:
+        """Count a failure that is the run's own: as a run without an output if --on-error bottom asks for that;
+        otherwise it ends the audit."""
         if not self._is_bottom(fall):
-            return self._up_to(task, fall)
+            return self._run_up_to(task, fall)
         known = {**task.fell.get(fall.index, {}), fall.which: str(fall.failure)}
         fell = {**task.fell, fall.index: known}
-        self._apart(task, WorkerTask(range(fall.index, fall.index + 1), fell, fresh=True))
+        self._split_around(task, WorkerTask(range(fall.index, fall.index + 1), fell, fresh=True))
         return []
 
     def _is_bottom(self, fall: Fall) -> bool:
+        """True if a failed run counts as one without an output, as --on-error bottom asks."""
         kind = fall.failure
         return self.bench.bottoms and isinstance(kind, RunFailed) and not isinstance(kind, EndedByWatcher)
 
-    def _up_to(self, task: WorkerTask, fall: Fall) -> list[Done]:
-        """The trials before a failure are run again, for they were lost with their worker."""
+    def _run_up_to(self, task: WorkerTask, fall: Fall) -> list[Done]:
+        """Have the trials before a failure run again, which were lost with their worker, and then return the
+        failure."""
         if fall.index == task.block.start:
             return [Done((), 0.0, fall)]
         self._give(WorkerTask(range(task.block.start, fall.index), task.fell, fall))
         return []
 
-    def _lost(self, task: WorkerTask, death: Death) -> list[Done]:
-        """A worker that died between two runs: with its last word to say, or while it started."""
+    def _after_death_between_runs(self, task: WorkerTask, death: Death) -> list[Done]:
+        """Decide about a task whose worker died in no run: try it again, in halves, until one pair in a fresh worker is
+        left to blame."""
         if death.reading.state == LOADING:
             self._stillborn += 1
             if self._stillborn == _STARTS:
@@ -442,10 +464,12 @@ class Workers:
         return []
 
     def _fall_of(self, death: Death) -> Fall:
+        """Return which run a worker died in."""
         index, which = death.reading.run or (0, 0)
         return Fall(index, self._failure(death), which, death.reading.before)
 
     def _failure(self, death: Death) -> AuditorError:
+        """Return the error for a worker that died, by what it was doing."""
         name, run = self.bench.sent.name, death.reading.run
         if run is None:
             when = "before it could run anything" if death.reading.state == LOADING else "instead of giving its answer"
@@ -474,10 +498,12 @@ class Growing(TimedStart):
 
     @property
     def words(self) -> str:
+        """Where trials run, for the report."""
         return self._workers.words
 
     @property
     def limit(self) -> TimeLimit:
+        """The clock that the workers keep."""
         return self._workers.limit
 
     @limit.setter
@@ -485,9 +511,12 @@ class Growing(TimedStart):
         self._workers.limit = limit
 
     def preflight(self, bench: Bench, wanted: frozenset[int]) -> PreflightSteps:
+        """Return the preflight's runs, in the first worker."""
         return self._workers.preflight(bench, wanted)
 
     def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]:
+        """Yield the wanted trials: by one worker, until the first of them show that more pay."""
+
         def timed(trials: Sequence[Trial]) -> None:
             keep(trials)
             if self._workers.hands > 1:
@@ -501,6 +530,7 @@ class Growing(TimedStart):
         yield from self._workers.trials(bench, wanted, timed)
 
     def close(self) -> None:
+        """End all workers."""
         self._workers.close()
 
 
@@ -515,6 +545,7 @@ def packed_bench(bench: Bench, *, far: bool = False) -> PackedBench:
 
 
 def _bench_bytes(bench: Bench, packing: Callable[[object], bytes]) -> bytes:
+    """Return the bench as bytes; UsageError if it cannot be sent to another process."""
     try:
         return packing(bench)
     except Exception as error:

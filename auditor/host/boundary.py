@@ -112,6 +112,7 @@ def packed_far(thing: Any) -> bytes:
 
 
 def _words(thing: Any) -> str:
+    """Return the full name of a thing, or of its class."""
     named = thing if hasattr(thing, "__qualname__") else type(thing)
     return f"{getattr(named, '__module__', '')}.{getattr(named, '__qualname__', '')}"
 
@@ -150,6 +151,7 @@ class _AnswerPickler(pickle.Pickler):
         self._safe = _SafePackages()
 
     def reducer_override(self, thing: Any) -> Any:
+        """Send what is not ours as an Opaque: a name, and bytes that only a host unpacks."""
         if isinstance(thing, types.ModuleType):
             return _reference(_closed(thing))
         is_named = isinstance(thing, _NAMED)
@@ -163,6 +165,7 @@ class _AnswerPickler(pickle.Pickler):
 
 
 def _reference(closed: Opaque) -> tuple[Any, ...]:
+    """Return how a closed thing is made again on the other side, as pickle wants it."""
     return Opaque, (closed.name, closed.packed, closed.words)
 
 
@@ -174,6 +177,7 @@ class _AnswerUnpickler(pickle.Unpickler):
         self._safe = _SafePackages()
 
     def find_class(self, module: str, name: str) -> Any:
+        """Return a class that an answer names; HostFailed unless it is ours or of a library that we use."""
         if module.partition(".")[0] not in self._safe:
             raise HostFailed(f"a host answered with {module}.{name}, which is not to be loaded here")
         return super().find_class(module, name)
@@ -190,6 +194,7 @@ class HostAnswer(NamedTuple):
 
 
 def answer_bytes(answer: HostAnswer) -> bytes:
+    """Return an answer as the bytes that a host sends."""
     file = io.BytesIO()
     _AnswerPickler(file).dump(tuple(answer))
     return file.getvalue()
@@ -259,6 +264,7 @@ class Connection:
         return self._hosts[-1]
 
     def close(self) -> None:
+        """End all hosts of this connection."""
         for host in self._hosts:
             host.close()
         self._hosts.clear()

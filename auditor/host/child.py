@@ -88,6 +88,7 @@ class _Serving:
         return bool(message)
 
     def _take_folder(self, descriptor: int) -> None:
+        """Take note of a folder that is to be removed when whoever asks is gone."""
         with socket.socket(fileno=descriptor) as link, contextlib.suppress(OSError):
             link.settimeout(_SENDING)
             self._folders.append(os.fsdecode(receive(link)))
@@ -311,6 +312,7 @@ def become_server(control: int) -> NoReturn:
 
 
 def main() -> None:
+    """Serve: fork a host off for each request, until whoever started this program is gone."""
     for kind in (signal.SIGINT, signal.SIGTERM):
         signal.signal(kind, signal.SIG_IGN)
     become_subreaper()

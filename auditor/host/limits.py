@@ -129,10 +129,8 @@ def memory_of(pid: int) -> int:
 
 
 def is_of_values(error: BaseException) -> bool:
-    """Whether an exception, with all that led to it, speaks of the values at hand.
-
-    Any other may be for want of something that earlier runs of the process have used up: memory, descriptors, threads.
-    """
+    """Return whether an exception, with all that led to it, is about the values at hand. Any other may be for want of
+    something that earlier runs of the process have used up: memory, descriptors, threads."""
     seen: set[int] = set()
     waiting: list[BaseException | None] = [error]
     while waiting:

@@ -51,6 +51,7 @@ def receive(link: socket.socket) -> bytes:
 
 
 def _exactly(link: socket.socket, count: int) -> bytes:
+    """Receive so many bytes; OSError if the other side is gone."""
     parts = bytearray()
     while len(parts) < count:
         part = link.recv(min(count - len(parts), _CHUNK))
@@ -70,6 +71,7 @@ class Link:
         self._messages: deque[bytes] = deque()
 
     def fileno(self) -> int:
+        """Return the descriptor to wait for."""
         return self._end.fileno()
 
     @property
@@ -78,6 +80,7 @@ class Link:
         return bool(self._outgoing)
 
     def send(self, message: bytes) -> None:
+        """Send a message, or keep it until it can be sent."""
         self._outgoing += len(message).to_bytes(_LENGTH, "big") + message
         self.pump()
 
@@ -156,9 +159,11 @@ class Slot:
         self._memory = mmap.mmap(self.descriptor, mmap.PAGESIZE)
 
     def write(self, state: int, index: int = -1, which: int = -1, before: int = 0) -> None:
+        """Say what this host is doing, and since when."""
         _NUMBERS.pack_into(self._memory, 0, os.getpid(), state, index, which, monotonic(), before)
 
     def read(self) -> Reading:
+        """Return what the host is doing."""
         pid, state, index, which, since, before = _NUMBERS.unpack_from(self._memory)
         return Reading(int(pid), int(state), int(index), int(which), since, int(before))
 
@@ -341,6 +346,7 @@ class Host:
 
     @property
     def leash(self) -> int:
+        """The descriptor over which the server says how the host ended."""
         return self._leash.fileno()
 
     def kill(self) -> None:
@@ -383,9 +389,11 @@ class Server:
 
     @property
     def is_alive(self) -> bool:
+        """True if the program of the server still runs."""
         return self._process.poll() is None
 
     def send_descriptors(self, what: bytes, places: Sequence[int]) -> None:
+        """Send descriptors to the server, and what they are for."""
         socket.send_fds(self._control, [what], places)
 
     def entrust(self, folder: str) -> None:
@@ -530,6 +538,7 @@ def entrust(folder: str) -> None:
 
 @atexit.register
 def close_servers() -> None:
+    """End all servers that this process has started."""
     for one in _servers.values():
         one.forget()  # so that all of them end at the same time
     while _servers:
@@ -540,6 +549,7 @@ _forgotten: list[Server] = []  # kept, lest their end be reported as a process l
 
 
 def _forget() -> None:
+    """Forget all servers, in a fork of the process that started them."""
     global _starting
     _starting = threading.Lock()
     for one in _servers.values():
