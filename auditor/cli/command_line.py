@@ -43,10 +43,12 @@ class Commands(click.RichGroup):
     """Our commands, and one for each registered question that `check` does not ask; listing them imports none."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the words as they were typed, for commands that go on where one was stopped; then parse them."""
         ctx.meta[WORDS] = tuple(args)  # as they were typed, for the commands that go on where one was stopped
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands: ours, then those of other registered questions."""
         return [*self.commands, *sorted({*_questions()} - {*self.commands})]
 
     def resolve_command(
@@ -59,6 +61,7 @@ class Commands(click.RichGroup):
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command by its name; that of a registered question is made when it is asked for."""
         if found := super().get_command(ctx, cmd_name):
             return found
         home = _questions().get(cmd_name)

@@ -205,6 +205,7 @@ class _StreamOfBytes(LossTolerantStream):
         self._above = above
 
     def lose(self, error: OSError | ValueError) -> None:
+        """Let the stream above remember that something was lost."""
         self._above.lose(error)
 
 

@@ -33,6 +33,7 @@ _at_start = frozenset(sys.path)  # what a fresh process has too; pytest adds the
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of this plugin to the command line of pytest."""
     group = parser.getgroup("auditor", "reproducibility of learners")
     group.addoption(
         "--auditor-pairs",
@@ -56,6 +57,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    """Register the mark, and begin to count what the verdicts of this session are worth."""
     config.addinivalue_line(
         "markers",
         f"{MARK}(source, size, rho, ...): the function is a learner A(sample, r) and its audit is the test; "
@@ -73,6 +75,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Send what a worker of xdist has counted to the process that collects it."""
     if hasattr(session.config, "workeroutput"):
         stash = session.config.stash
         session.config.workeroutput[_FROM_WORKER] = (stash[_FAMILY], stash[_SPENT], stash[_MUST_PASS])
@@ -173,6 +176,7 @@ class AuditItem(pytest.Item):
         self.keywords.update((mark.name, mark) for mark in self.own_markers)
 
     def reportinfo(self) -> tuple[str, int, str]:
+        """Return file, line and name of the audited function, for the report of pytest."""
         code = getattr(inspect.unwrap(self.obj), "__code__", self.obj.__code__)  # it may wrap what is not Python
         return code.co_filename, code.co_firstlineno - 1, self.nodeid.partition("::")[2].replace("::", ".")
 
@@ -305,6 +309,7 @@ class _HarmlessLogs(logging.Filter):
     """Makes log records harmless that pytest shows at once."""
 
     def filter(self, record: logging.LogRecord) -> bool:
+        """Make the message of a log record harmless, and let it through."""
         with contextlib.suppress(Exception):  # whoever shows it will say what is wrong with it
             record.msg, record.args = _harmless(record.getMessage()), None
         return True

@@ -184,10 +184,17 @@ class Engine(Protocol):
     limit: TimeLimit
 
     @property
-    def words(self) -> str: ...
-    def preflight(self, bench: Bench, wanted: frozenset[int]) -> PreflightSteps: ...
-    def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]: ...
-    def close(self) -> None: ...
+    def words(self) -> str:
+        """Where trials run, for the report."""
+
+    def preflight(self, bench: Bench, wanted: frozenset[int]) -> PreflightSteps:
+        """Run the preflight where the pairs' runs will be, step by step, with those of the wanted pairs."""
+
+    def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]:
+        """Yield a trial for each wanted index, in order; `keep` is given trials as they finish."""
+
+    def close(self) -> None:
+        """End all processes that this engine has started."""
 
 
 class Serial:
@@ -222,9 +229,15 @@ class Crew(Protocol):
         """How many blocks can be run at the same time."""
 
     @property
-    def block_seconds(self) -> float: ...
-    def has_room(self) -> bool: ...
-    def submit(self, block: range) -> None: ...
+    def block_seconds(self) -> float:
+        """How long a block should take."""
+
+    def has_room(self) -> bool:
+        """True if another block may be handed out."""
+
+    def submit(self, block: range) -> None:
+        """Hand out a block of trials."""
+
     def finished(self) -> Iterable[Done]:
         """Return blocks, or parts of them, that have come back; wait for the first."""
 

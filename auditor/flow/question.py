@@ -108,9 +108,14 @@ class Inquiry(Protocol):
         trials.
         """
 
-    def verdict(self) -> Verdict: ...
-    def answer(self) -> Answer: ...
-    def outlook(self) -> Outlook: ...
+    def verdict(self) -> Verdict:
+        """Return how the inquiry ended, with its reason; asked once, after its last step."""
+
+    def answer(self) -> Answer:
+        """Return what the record says besides the verdict."""
+
+    def outlook(self) -> Outlook:
+        """Return how far the inquiry is, for whoever watches it."""
 
     def opened(self, cell: int, bench: Bench) -> None:
         """Take note that a cell has its source loaded and its preflight behind it. Called before its first trial."""

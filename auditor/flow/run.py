@@ -159,10 +159,17 @@ class Watcher(Protocol):
     """Whoever wants to know how an audit is going. Called in this order; `advanced` after every trial, with the seconds
     since the audit began (below 0 for a trial that a ledger had); `notice` at any time."""
 
-    def planned(self, inquiry: Inquiry) -> None: ...
-    def timed(self, seconds_a_run: float) -> None: ...
-    def advanced(self, inquiry: Inquiry, seconds: float) -> None: ...
-    def notice(self, words: str) -> None: ...
+    def planned(self, inquiry: Inquiry) -> None:
+        """Hear what is asked, before anything runs."""
+
+    def timed(self, seconds_a_run: float) -> None:
+        """Hear how long a run takes, after the first preflight."""
+
+    def advanced(self, inquiry: Inquiry, seconds: float) -> None:
+        """Hear that a trial was counted, so many seconds after the beginning."""
+
+    def notice(self, words: str) -> None:
+        """Hear a sentence for the user."""
 
 
 class Silent:
@@ -196,9 +203,11 @@ class NoLedger:
     first_budget: int | None = None
 
     def placed(self, record: Record) -> Record:
+        """Return the record as it is: there is no ledger that its trials could be in."""
         return record
 
     def stored(self, cell: int) -> Mapping[int, Trial]:
+        """Return no trials: none were kept."""
         return {}
 
     def keep(self, trials: Sequence[Trial], cell: int) -> None: ...

@@ -564,10 +564,12 @@ class Counted(msgspec.Struct):
 
     @property
     def source(self) -> str:
+        """The name of the cell's source."""
         return self.bench.source.name if self.bench else name_of_source(self.cell.source)
 
     @property
     def estimate(self) -> float | None:
+        """The share of pairs that differ, or the mean where finishes are integrated; None if none was run."""
         n, k = self.counts
         return None if not n else k / n if self.mean is None else self.mean.total / n
 

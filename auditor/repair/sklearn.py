@@ -81,6 +81,7 @@ class RoundedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # ty
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RoundedRegressor:
+        """Fit the regressor, and draw the offset of the grid that its predictions are rounded on."""
         positive("width", self.width, "that of a cell", 0.1)
         many = get_tags(self.estimator).target_tags.multi_output
         x, y = validate_data(self, X, y, multi_output=many, y_numeric=True)
@@ -91,6 +92,7 @@ class RoundedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # ty
         return self
 
     def predict(self, X: Any) -> Any:
+        """Return the regressor's predictions, rounded on the grid."""
         check_is_fitted(self)
         return OnGrid(self.estimator_, self.offset_, self.width).predict(validate_data(self, X, reset=False))
 
@@ -117,6 +119,7 @@ class VotedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> VotedClassifier:
+        """Fit a classifier on each of several disjoint chunks of the rows."""
         x, y = validate_data(self, X, y)
         check_classification_targets(y)
         ends_of(self.between)
@@ -140,6 +143,7 @@ class VotedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         return fitted(estimator, r, x[rows], y[rows], None if weights is None else weights[rows])
 
     def predict(self, X: Any) -> Any:
+        """Return the label that the votes of all classifiers give each point."""
         check_is_fitted(self)
         x = validate_data(self, X, reset=False)
         shares = shares_of(self.estimators_, x)
@@ -166,6 +170,7 @@ class ChosenFeatures(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type:
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> ChosenFeatures:
+        """Fit the selector, and choose features by its scores with noise that random_state decides."""
         x = validate_data(self, X)
         r = randomness_of(self.random_state)
         chooser = chosen(self.selector, self.strength, top=self.top)
@@ -204,6 +209,7 @@ class ChosenSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, **fit_params: Any) -> ChosenSearch:
+        """Run the search, choose a setting by its scores with noise that random_state decides, and fit that."""
         if y is None and get_tags(self).target_tags.required:
             raise ValueError(
                 f"{type(self.search.estimator).__name__} requires y to be passed, but the target y is None"
@@ -248,6 +254,7 @@ class AlignedClusterer(MetaEstimatorMixin, ClusterMixin, BaseEstimator):  # type
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> AlignedClusterer:
+        """Fit the clusterer, and round its centres on a grid that random_state places."""
         x = validate_data(self, X, dtype=float)
         r = randomness_of(self.random_state)
         wrapper = aligned(self.clusterer, self.width)
@@ -259,5 +266,6 @@ class AlignedClusterer(MetaEstimatorMixin, ClusterMixin, BaseEstimator):  # type
         return self
 
     def predict(self, X: Any) -> Any:
+        """Return the number of the nearest rounded centre for each point."""
         check_is_fitted(self)
         return self.clusters_.predict(validate_data(self, X, reset=False, dtype=float))

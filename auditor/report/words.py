@@ -153,6 +153,7 @@ class _NotInstalled(Question):
     name, Options = "", Options
 
     def begin(self, request: Request) -> Inquiry:
+        """Raise UsageError: a record of a question that is not installed can be shown, and not asked again."""
         raise UsageError(f"the question {request.question!r} is not installed")
 
 
@@ -719,6 +720,7 @@ def _worst_table(record: Record, found: ProbeRows) -> Table:
 
 
 def _plotted(x: float, low: float, middle: float, high: float) -> tuple[float, float, float, float]:
+    """Return a point of a series: x, its lower limit, its estimate and its upper limit."""
     return x, low, middle, high
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 def _options() -> Iterator[click.Option]:
+    """Yield the options of theorems: seed, confidence, how to run, and where the reports go."""
     from auditor.request import Options, listed
 
     table = listed(Options)

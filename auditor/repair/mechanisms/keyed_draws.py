@@ -57,6 +57,7 @@ class RefusingWitness:
     """Ignores draws, and ends a run whose law keys would change."""
 
     def add(self, stream: str, frame: FrameType | None, count: int) -> None:
+        """Ignore a draw."""
         pass
 
     def note_unkeyed(self, what: str) -> None:
