@@ -36,3 +36,16 @@ def private_median_by_quantile(sample: Sample, r: Randomness) -> int:
     """Return the quantile of the law at a number that r draws."""
     weights = np.exp(log_weights(sample, **ASKED))
     return int(np.searchsorted(np.cumsum(weights) / weights.sum(), r.random()))
+
+
+@subject(
+    source="bernoulli(0.5)",
+    sample="counts",
+    size=10**6,
+    expect="fail",
+    reason="noise of its own is what makes it private, and two runs never have the same",
+)
+def private_statistic_by_noise(sample: Sample, r: Randomness, private: Randomness) -> float:
+    """Return the mean of bits with Laplace noise, as it is usually made 1-private."""
+    rows = Sample.of(sample)
+    return float(rows.mean()) + float(private.laplace(scale=1 / rows.size))

@@ -8,6 +8,7 @@ here. Wrappers take a learner A(sample, r) and are one:
     conformal(scores, a, width)          the threshold of conformal prediction, with its coverage
     chosen(scores, strength)             the best of named candidates, with noise that belongs to the name
     erm(losses, alpha)                   a hypothesis of nearly the least risk, with strength and rows by a theorem
+    private(learner, chunks, eps=1, ...) what most chunks agree on, by noisy counts: private and reproducible
     correlated(law)                      a draw from a law that is known, with noise that belongs to the output
     thresholded(score, low, high)        a decision against a random threshold
     significant(p_value, alpha=0.05)     a test at a random critical value
@@ -56,9 +57,15 @@ if TYPE_CHECKING:
     from auditor.repair.mechanisms.lattice import lattice_for, lattice_mismatch, on_lattice
     from auditor.repair.mechanisms.private_laws import (
         coupled_rho,
+        geometric_noise,
+        most_counted,
+        private_chunks,
+        private_counts_rho,
         private_distance,
+        private_failure,
         private_rho,
         private_spread,
+        private_threshold,
         subsampled_eps,
     )
     from auditor.repair.mechanisms.ranks import (
@@ -78,7 +85,7 @@ if TYPE_CHECKING:
         random_threshold,
         threshold_mismatch,
     )
-    from auditor.repair.privacy import correlated
+    from auditor.repair.privacy import correlated, private
     from auditor.repair.risks import erm
     from auditor.repair.rounding import rounded
     from auditor.repair.seam import Repaired, Seam
@@ -95,12 +102,13 @@ _NAMES = {
     "mechanisms.grid": "boxes check_cells grid_mismatch on_grid one_grid_mismatch up_to_grid",
     "mechanisms.gumbel": "choice_mismatch choose choose_place gumbels law_mismatch top_mismatch",
     "mechanisms.lattice": "lattice_for lattice_mismatch on_lattice",
-    "mechanisms.private_laws": "coupled_rho private_distance private_rho private_spread subsampled_eps",
+    "mechanisms.private_laws": "coupled_rho geometric_noise most_counted private_chunks private_counts_rho "
+    "private_distance private_failure private_rho private_spread private_threshold subsampled_eps",
     "mechanisms.ranks": "conformal_rank quantile_rank rank_mismatch rank_size rank_spread rank_tail_size",
     "mechanisms.strengths": "choice_rho erm_rho erm_size erm_strength least_regret",
     "mechanisms.threshold": "first_heavy first_heavy_mismatch heavy_mismatch heavy_values random_threshold "
     "threshold_mismatch",
-    "privacy": "correlated",
+    "privacy": "correlated private",
     "risks": "erm",
     "rounding": "rounded",
     "seam": "Repaired Seam",

@@ -38,6 +38,7 @@ from algorithms.everyday import (
     mean_lattices,
     mean_laws,
     private_median,
+    private_statistic,
     uniformity,
     usual_tests,
 )
@@ -59,7 +60,7 @@ from algorithms.statistical_query import region_width
 from algorithms.statistical_query import sample_size as rstat_size
 from algorithms.twins import mean as mean_twins
 from algorithms.twins import paper
-from auditor.repair import conformal_rank, law_mismatch, quantile_rank
+from auditor.repair import conformal_rank, law_mismatch, private_threshold, quantile_rank
 from auditor.sources.source import load_source
 
 # What is declared where nobody says otherwise; "-" where nothing is.
@@ -125,6 +126,7 @@ plain_answer |  | 4000 | - | - | - | - | fail | algorithms.data_reuse:few_coins
 point_by_queries | domain=1024 tau=0.1 rho=0.1 | 15279735 | 0.1 | 0.025 | - | - | pass | pmf({11: 1.0})
 private_median_by_quantile |  | 371898 | - | - | - | - | fail | randint(0, 1000)
 private_median_usual |  | 371898 | - | - | - | - | fail | randint(0, 1000)
+private_statistic_by_noise |  | 1000000 | - | - | - | - | fail | bernoulli(0.5)
 quantile_by_histogram |  | 10000 | - | - | - | - | fail | expon
 quantile_to_whole_widths |  | 12541 | - | - | - | - | fail | randint(0, 1000)
 r_bandit | arms=2 horizon=1000000 tau=0.03 rho=0.1 delta=0.05 sample_scale=1.0 | 73744 | 0.1 | 0.05 | 6658 | 0.0816491 | pass | pmf({(0, 0): 0.5, (1, 1): 0.5})
@@ -161,6 +163,7 @@ r_mean_vector_one_offset | eps=0.2 rho=0.1 delta=0.05 sigma=0.5 d=3 sample_scale
 r_median | d=8 tau=0.05 rho=0.2 sample_scale=1.0 | 10311449832992238451227 | 0.2 | 0.1 | - | - | pass | randint(0, 256)
 r_median_as_published | d=8 tau=0.05 rho=0.05 | 5708355181924381307508312024605 | 0.05 | 0.025 | - | - | fail | randint(0, 256)
 r_private_median | domain=1000 tau=0.1 rho=0.1 delta=0.05 sample_scale=1.0 | 371898 | 0.1 | 0.05 | 185 | 0.1 | pass | randint(0, 1000)
+r_private_statistic | tau=0.1 rho=0.1 eps=1.0 leak=1e-06 sample_scale=1.0 | 330522240 | 0.1 | 0.10589 | - | - | pass | bernoulli(0.5)
 r_quantile | p=0.9 eps=50.0 rho=0.1 delta=0.05 density=0.0005 step=1.0 | 12541 | 0.1 | 0.05 | 1318 | 0.098961 | pass | randint(0, 1000)
 r_ranking | strength=0.05 statistic=mean better=higher without= by= score= unit= | - | - | - | - | - | pass | algorithms.decisions.tables:THREE
 r_significant_columns | correction=holm level=0.05 lowest=0.005 test=sign against= better=higher without= by= score= unit= | - | - | - | - | - | pass | algorithms.decisions.tables:EFFECTS
@@ -208,6 +211,7 @@ r_choice | candidates=4 sample_scale=0.1 | 2770 | 0.1 | 0.05
 r_erm | hypotheses=conjunctions(8) sample_scale=0.1 | 23075 | 0.1 | 0.05
 r_erm_realisable | hypotheses=stumps(5,1000) alpha=0.01 | 518957 | 0.1 | 0.05
 r_private_median | domain=2 rho=0.5 | 2175 | 0.5 | 0.05
+r_private_statistic | eps=2.0 leak=0.001 sample_scale=1e-4 | 21528 | 0.1 | 0.105733
 r_coreset | d=1 | 250529626 | 0.2 | -
 r_mean_vector | sample_scale=0.5 | 3885 | 0.1 | 0.05
 r_mean_vector_foams | rho=0.1 | 34293 | 0.1 | 0.05
@@ -231,6 +235,7 @@ NOTES = {
     "r_bandit": "regret at most 36,872 in 1,000,000 pulls, but for delta; 14,416 without reproducibility",
     "r_bandit_elimination": "regret at most 32,030 in 1,000,000 pulls, but for delta; 314 where all gaps are 1",
     "r_private_median": "for whoever does not know r a row is 0.000568-private",
+    "r_private_statistic": "for every r, which may be public, a row is (1, 1e-06)-private",
     "reused_sample": "inaccurate are runs whose transcript reuse changes: at most (m - 1) rho = 0.1",
 }
 
@@ -256,6 +261,7 @@ TWINS: dict[str, tuple[str, ...]] = {
     "r_erm": ("erm_least_risk", "erm_by_posterior"),
     "r_erm_realisable": ("erm_first_consistent",),
     "r_private_median": ("private_median_usual", "private_median_by_quantile"),
+    "r_private_statistic": ("private_statistic_by_noise",),
     "r_coin_test": ("coin_test_fixed",),
     "r_uniformity_test": ("identity_test_fixed",),
     "r_uniformity_by_distance": ("uniformity_by_distance_fixed",),
@@ -434,6 +440,12 @@ r_private_median | tau=0.5 | tau=0.5 must be in (0, 1/2): the accuracy, e.g. 0.1
 r_private_median | rho=0.0 | rho=0.0 must be in (0, 1]: how often two medians may differ, e.g. 0.1
 r_private_median | delta=0.5 | delta=0.5 must be in (0, 1/2): how often a median may be inaccurate, e.g. 0.05
 r_private_median | size: sample_scale=0.0 | sample_scale=0.0 must be above 0
+r_private_statistic | rho=0.0 | rho=0.0 must be in (0, 1]: how often two answers may differ, e.g. 0.1
+r_private_statistic | leak=0.5 | leak=0.5 must be in (0, 1/2): how often privacy may fail, e.g. 1e-6
+r_private_statistic | eps=0.0 | eps=0.0 must be above 0: the privacy of a row, e.g. 1
+r_private_statistic | tau=1.5 | tau=1.5 must be in (0, 1]: the tolerance, e.g. 0.1
+r_private_statistic | size: eps=1e-9 | eps=1e-09 takes more than 10,000,000 chunks: allow a larger eps
+r_private_statistic | size: sample_scale=0.0 | sample_scale=0.0 must be above 0
 r_quantile | p=1.0 | p=1.0 must be above 0 and below 1: a share
 r_quantile | rho=0.0 | rho=0.0 must be in (0, 1): how often two answers may differ, e.g. 0.1
 r_quantile | delta=1.0 | delta=1.0 must be in (0, 1): how often an answer may be further away than eps, e.g. 0.05
@@ -956,6 +968,38 @@ def private_medians(n: int) -> tuple[float, float]:
     return float(mass @ law_mismatch(logs[:, None], logs[None]) @ mass), float(mass @ chances[:, [0]].sum(axis=1))
 
 
+def most_counted_law(q: Any, k: int, eps: float, leak: float) -> tuple[float, float]:
+    """Return how likely either of two outputs is returned, which a chunk gives with these probabilities.
+
+    Over all pairs of counts; others are given by so few chunks that they are never returned, but for 1e-6.
+    """
+    a, least = math.exp(-eps / 2), private_threshold(eps, leak)
+    noisy, counts = np.arange(-60, k + 61), np.arange(k + 1)
+    mass = (1 - a) / (1 + a) * a ** np.abs(noisy - counts[:, None])
+    mass[0] = 0.0  # what does not occur gets no noise
+    less = np.cumsum(mass, axis=1) - mass
+    less[0] = 1.0
+    wins = (mass * (noisy >= least)) @ (less + mass / 2).T  # of a count against another; ties are tossed
+    one, other = np.meshgrid(counts, counts, indexing="ij")
+    likely = binom.pmf(one, k, q[0]) * binom.pmf(other, k - one, min(1.0, q[1] / max(1 - q[0], 1e-300)))
+    return float((likely * wins).sum()), float((likely * wins.T).sum())
+
+
+def private_answers(scale: float, eps: float, leak: float, rho: float) -> float:
+    """Return rho of r_private_statistic on fair bits: over all offsets between which no mean changes its region."""
+    n, k = private_statistic.rows_a_chunk(0.1, rho, scale), private_statistic.chunks(rho, eps, leak)
+    wide = region_width(0.1, **private_statistic.base(rho))
+    means, mass = np.arange(n + 1) / n, binom.pmf(np.arange(n + 1), n, 0.5)
+    ends = np.unique(np.append(means % wide, [0.0, wide]))
+    differ = 0.0
+    for low, high in itertools.pairwise(ends):
+        regions = np.floor((means - (low + high) / 2) / wide).astype(int)
+        q = np.sort(np.bincount(regions - regions.min(), weights=mass))[:-3:-1]
+        one, other = most_counted_law(q, k, eps, leak)
+        differ += (high - low) / wide * (1 - one**2 - other**2 - (1 - one - other) ** 2)
+    return differ
+
+
 def on_a_grid(spec: str, n: int, k: int, wide: float) -> float:
     law = load_source(spec).law()
     return rho_of_law(law.values, law.weights, n, k, wide)
@@ -1236,6 +1280,8 @@ EXACT = [
                params={"domain": 2}),
     counted("r_private_median", lambda: private_medians(5)[0], f"pmf({FOUR})", 200, wrong=lambda: private_medians(5)[1],
             size=5, params=FEW_ROWS),
+    counted("r_private_statistic", lambda: private_answers(2e-3, 4.0, 0.01, 0.9), "bernoulli(0.5)", 200,
+            private="unshared", params={"sample_scale": 2e-3, "eps": 4.0, "leak": 0.01, "rho": 0.9}),
     integrated("r_top_choice", lambda: top_two_of_three_bits(2), THREE_BITS, 30, size=2, rho=0.9, params=TOP_TWO),
     integrated("r_coin_test", lambda: coin_test.exact_rho(0.55, 2000, 0.5, *coin_test.interval(0.5, 0.1, 0.1, 0.05)),
                "bernoulli(0.55)", size=2000),
@@ -1386,6 +1432,7 @@ HARD: list[tuple[str, str, dict[str, Any]]] = [
     ("r_erm_realisable", RARELY_WRONG, EASY),
     ("r_private_median", "pmf({0: 0.5, 999: 0.5})", EASY),
     ("r_private_median", "pmf({499: 0.5, 500: 0.5})", EASY),
+    ("r_private_statistic", "bernoulli(0.123)", EASY),
     ("r_clusters", FOUR_CORNERS, {"confidence": 0.999, "no_integrate": True}),
     *(
         (name, f"pmf({{{2**bits - 3}: 1.0}})", options)

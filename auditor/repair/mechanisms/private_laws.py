@@ -29,9 +29,9 @@ P - P' = q (A - A') <= q (e^eps - 1) min(A', Q) <= q (e^eps - 1) P'.
 
 *A learner that is reproducible is private once its outputs are counted.* With r fixed and public, and not chosen after
 the sample, k disjoint chunks of the sample give k outputs. Each output that occurs gets its count plus two-sided
-geometric noise, Pr[Z = z] = (1 - a) / (1 + a) a^|z| with a = exp(-eps/2). The output is the one with the largest noisy
-count, if that is at least T = 1 + the least t with a^t / (1 + a) <= delta; None if there is none. It is
-(eps, delta)-private, whatever the learner is.
+geometric noise, Pr[Z = z] = (1 - a) / (1 + a) a^|z| with a = exp(-eps/2). What has the largest noisy count is returned
+(any of those that have it) if that is at least T = 1 + the least t >= 0 with a^t / (1 + a) <= delta; otherwise None. It
+is (eps, delta)-private, whatever the learner is.
 Proof. A row is in one chunk: replacing it takes one from the count of an output u and gives one to that of v. If both
 occur before and after, two counts move by one each, and the law of all noisy counts by a factor of a^-2 = e^eps at
 most. Let d = Pr[Z >= T - 1] <= delta: an output of count 1 reaches T with this probability, and if it does not, it is
@@ -57,6 +57,8 @@ generators, whose bits are good enough for statistics and not for secrets: whoev
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -140,6 +142,15 @@ def geometric_noise(r: Randomness, size: int, eps: float) -> npt.NDArray[np.int6
     return np.asarray(r.geometric(stop, size=size) - r.geometric(stop, size=size))
 
 
+def most_counted(counts: Mapping[Any, int], eps: float, delta: float, private: Randomness) -> Any:
+    """Return the name with the largest noisy count, drawn by private randomness; None if that is below T."""
+    names = [*counts]
+    noisy = np.array([*counts.values()]) + geometric_noise(private.child("noise"), len(names), eps)
+    order = private.child("ties").permutation(len(names))
+    first = int(order[noisy[order].argmax()])
+    return names[first] if noisy[first] >= private_threshold(eps, delta) else None
+
+
 def private_failure(chunks: int, eps: float, delta: float) -> float:
     """Return e, how often a run misses an output of probability 3/4 or more at most; 1 where T is above k/2."""
     from scipy.special import bdtr
@@ -150,6 +161,13 @@ def private_failure(chunks: int, eps: float, delta: float) -> float:
     a = math.exp(-eps / 2)
     few = float(bdtr(math.ceil(5 * chunks / 8) - 1, chunks, _LARGE))
     return min(1.0, few + (1 + 3 * chunks // 8) * a ** math.ceil(chunks / 8) / (1 + a))
+
+
+def private_counts_rho(rho: float, chunks: int, eps: float, delta: float) -> float:
+    """Return 4 rho0 + 2 e: an upper bound on rho of the most counted output of a learner that has rho0."""
+    if not 0 <= rho <= 1:
+        raise BadValue("rho", rho, "must be in [0, 1]: that of the learner on a chunk, e.g. 0.01")
+    return min(1.0, 4 * rho + 2 * private_failure(chunks, eps, delta))
 
 
 def private_chunks(eps: float, delta: float, failure: float) -> int:

@@ -11,11 +11,26 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
+from support.exact import check_frequency
 
 from algorithms.everyday import private_median
 from auditor import AuditorError
 from auditor.randomness import from_key, root_key
-from auditor.repair import coupled_rho, law_mismatch, private_distance, private_rho, private_spread, subsampled_eps
+from auditor.repair import (
+    coupled_rho,
+    geometric_noise,
+    law_mismatch,
+    most_counted,
+    private_chunks,
+    private_counts_rho,
+    private_distance,
+    private_failure,
+    private_rho,
+    private_spread,
+    private_threshold,
+    subsampled_eps,
+)
 
 Law = Callable[[tuple[int, ...]], np.ndarray]
 SLACK = 1e-12
@@ -178,6 +193,103 @@ def test_one_row_by_randomised_response_attains_it() -> None:
     assert subsampled_eps(1000.0, 1, 4) == pytest.approx(1000 - math.log(4))
 
 
+# Noisy counts.
+
+
+def law_of_most_counted(counts: dict[str, int], eps: float, delta: float) -> dict[str | None, float]:
+    """The law of what is returned, by the laws of all noisy counts; ties are tossed."""
+    a, least, reach = math.exp(-eps / 2), private_threshold(eps, delta), 90
+    z = np.arange(-reach, reach + sum(counts.values()) + 1)
+    mass = {name: (1 - a) / (1 + a) * a ** np.abs(z - count) for name, count in counts.items() if count}
+    law: dict[str | None, float] = {}
+    for name, own in mass.items():
+        chance = own * (z >= least)
+        others = [one for other, one in mass.items() if other != name]
+        ways = [np.ones_like(own)]  # that 0, 1, ... of the others have the same noisy count, and the rest less
+        for other in others:
+            below = np.cumsum(other) - other
+            ways = [
+                (ways[i] * below if i < len(ways) else 0.0) + (ways[i - 1] * other if i else 0.0)
+                for i in range(len(ways) + 1)
+            ]
+        law[name] = float(sum(chance @ (way / (i + 1)) for i, way in enumerate(ways)))
+    law[None] = 1 - math.fsum(law.values())
+    return law
+
+
+def delta_of(first: dict[str, int], second: dict[str, int], eps: float, delta: float) -> float:
+    """The least d with Pr[first in B] <= e^eps Pr[second in B] + d for every set B of outputs."""
+    x, y = (law_of_most_counted(counts, eps, delta) for counts in (first, second))
+    return math.fsum(max(0.0, p - math.exp(eps) * y.get(name, 0.0)) for name, p in x.items())
+
+
+def replaced(chunks: int) -> list[tuple[dict[str, int], dict[str, int]]]:
+    """All counts of four outputs, and all that replacing one row can make of them."""
+    found = []
+    for counts in itertools.product(range(chunks + 1), repeat=4):
+        if sum(counts) == chunks:
+            for u, v in itertools.permutations(range(4), 2):
+                if counts[u]:
+                    moved = [c - (i == u) + (i == v) for i, c in enumerate(counts)]
+                    found.append((dict(zip("abcd", counts, strict=True)), dict(zip("abcd", moved, strict=True))))
+    return found
+
+
+@pytest.mark.parametrize(("eps", "delta"), [(1.0, 0.2), (1.0, 0.01), (2.5, 0.05), (0.5, 0.3)])
+def test_noisy_counts_are_as_private_as_is_said_and_no_more(eps: float, delta: float) -> None:
+    """Exactly, for all counts of up to five chunks; the threshold's own delta is attained by a single chunk."""
+    a, least = math.exp(-eps / 2), private_threshold(eps, delta)
+    attained = a ** (least - 1) / (1 + a)
+    assert attained <= delta < attained / a
+    worst = {k: max(delta_of(*pair, eps, delta) for pair in replaced(k)) for k in (1, 2, 3, 5)}
+    print(f"eps={eps}, delta={delta}: {worst}")
+    assert worst[1] == pytest.approx(attained, rel=1e-9)
+    assert max(worst.values()) <= attained + SLACK
+
+
+def test_noise_for_one_count_that_moves_would_not_do() -> None:
+    """Replacing a row moves two counts: with exp(-eps) for exp(-eps/2) the rarer of two outputs is not eps-private."""
+    eps, counts = 1.0, ({"a": 11, "b": 29}, {"a": 10, "b": 30})
+    by_noise = {}
+    for noise in (eps, 2 * eps):
+        first, second = (law_of_most_counted(one, noise, 0.01)["a"] for one in counts)
+        by_noise[noise] = math.log(first / second)
+    assert 0.8 * eps < by_noise[eps] <= eps
+    assert by_noise[2 * eps] > 1.5 * eps
+
+
+def test_noise_and_choice_have_their_laws() -> None:
+    """False alarm 1e-8 each."""
+    noise, a = geometric_noise(from_key(root_key(3)), 20_000, 1.0), math.exp(-0.5)
+    for z in (-3, -1, 0, 2):
+        check_frequency(int((noise == z).sum()), len(noise), (1 - a) / (1 + a) * a ** abs(z), alarm=1e-8)
+    counts = {"a": 5, "b": 4, "c": 1}
+    drawn = [most_counted(counts, 1.0, 0.1, from_key(root_key(seed))) for seed in range(4000)]
+    for name, p in law_of_most_counted(counts, 1.0, 0.1).items():
+        check_frequency(drawn.count(name), len(drawn), p, alarm=1e-8)
+
+
+@pytest.mark.parametrize(("eps", "delta", "failure"), [(1.0, 1e-6, 0.01), (3.0, 1e-3, 0.2), (0.3, 0.1, 0.05)])
+def test_what_three_quarters_of_chunks_give_is_returned_but_for_e(eps: float, delta: float, failure: float) -> None:
+    """Exactly, against the worst that others can be: all the same, or all different."""
+    k = private_chunks(eps, delta, failure)
+    e = private_failure(k, eps, delta)
+    assert e <= failure < private_failure(k - 8, eps, delta)
+    a, z = math.exp(-eps / 2), np.arange(-800, 800 + k)
+    missed = 0.0
+    for count in range(k + 1):
+        likely = float(binom.pmf(count, k, 0.75))
+        if likely > 1e-12 and count:
+            own = (1 - a) / (1 + a) * a ** np.abs(z - count) * (z >= private_threshold(eps, delta))
+            together, alone = ((1 - a) / (1 + a) * a ** np.abs(z - one) for one in (k - count, 1))
+            beaten = [np.cumsum(together) - together, (np.cumsum(alone) - alone) ** (k - count)]
+            missed += likely * (1 - min(float(own @ one) for one in beaten))
+    print(f"k={k}: missed {missed:.2e}, e={e:.2e}")
+    assert missed <= e
+    assert private_counts_rho(0.01, k, eps, delta) == pytest.approx(0.04 + 2 * e)
+    assert private_failure(8, eps, delta) == 1.0
+
+
 @pytest.mark.parametrize(
     ("ask", "words"),
     [
@@ -189,6 +301,13 @@ def test_one_row_by_randomised_response_attains_it() -> None:
         (lambda: private_spread(10, 0.0), r"rho=0.0 must be in \(0, 1\]: how often two outputs may differ"),
         (lambda: subsampled_eps(1.0, 5, 4), "rows=5 must be at most size=4: how many rows a subset has"),
         (lambda: subsampled_eps(1.0, 0, 4), "rows=0 must be an integer of at least 1"),
+        (lambda: private_threshold(1.0, 0.5), r"delta=0.5 must be in \(0, 1/2\): how often privacy may fail"),
+        (lambda: private_failure(0, 1.0, 0.1), "chunks=0 must be an integer of at least 1"),
+        (lambda: private_chunks(1.0, 0.1, 0.0), r"failure=0.0 must be in \(0, 1\): how often a likely output"),
+        (
+            lambda: private_counts_rho(2.0, 100, 1.0, 0.1),
+            r"rho=2.0 must be in \[0, 1\]: that of the learner on a chunk",
+        ),
     ],
 )
 def test_what_is_no_privacy_gets_a_sentence(ask: Callable[[], float], words: str) -> None:
