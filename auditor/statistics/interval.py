@@ -31,14 +31,14 @@ _IMPOSSIBLE = -1e300  # the log of 0, but finite: it is multiplied by an n that 
 
 
 def log_e_pass(n: npt.ArrayLike, k: npt.ArrayLike, p: float) -> Reals:
-    """Return the log evidence against rho >= p; broadcasts over n and k."""
+    """Return the log evidence of k mismatches in n pairs against rho >= p; n and k may be arrays."""
     n, k = np.asarray(n, dtype=float), np.asarray(k, dtype=float)
     spotless = -n * (math.log1p(-p) if p < 1 else _IMPOSSIBLE)
     return _log_mixture(n, k, p, -TILTS, spotless=np.where(k == 0, spotless, -np.inf))
 
 
 def log_e_fail(n: npt.ArrayLike, k: npt.ArrayLike, p: float) -> Reals:
-    """Return the log evidence against rho <= p; broadcasts over n and k."""
+    """Return the log evidence of k mismatches in n pairs against rho <= p; n and k may be arrays."""
     n, k = np.asarray(n, dtype=float), np.asarray(k, dtype=float)
     spotless = -n * (math.log(p) if p > 0 else _IMPOSSIBLE)
     return _log_mixture(n, k, p, TILTS, spotless=np.where(k == n, spotless, -np.inf))
@@ -59,7 +59,8 @@ def log_sum(terms: Reals) -> float:
 
 
 def sequence_upper(n: int, k: int, alpha: float) -> float:
-    """Return a limit that rho is at or below with probability 1 - alpha, at every n at once."""
+    """Return a limit that rho is at or below with probability 1 - alpha, given k mismatches in n pairs, at every n at
+    once."""
     if k >= n:
         return 1.0
     weights = np.append(LOG_WEIGHTS - k * TILTS, math.log(ATOM) if k == 0 else -math.inf)
@@ -67,7 +68,8 @@ def sequence_upper(n: int, k: int, alpha: float) -> float:
 
 
 def sequence_lower(n: int, k: int, alpha: float) -> float:
-    """Return a limit that rho is at or above with probability 1 - alpha, at every n at once."""
+    """Return a limit that rho is at or above with probability 1 - alpha, given k mismatches in n pairs, at every n at
+    once."""
     if k == 0:
         return 0.0
     if k == n:
@@ -123,14 +125,16 @@ def most_unseen(n: int, alpha: float) -> float:
 
 
 def clopper_pearson_upper(n: int, k: int, alpha: float) -> float:
-    """Return the exact upper limit at level alpha, for an n that was fixed beforehand."""
+    """Return the exact upper limit of a probability at level alpha, given k events in n trials, for an n that was fixed
+    beforehand."""
     from scipy.special import betainccinv  # the complement: 1 - alpha would lose the digits of a small alpha
 
     return 1.0 if k >= n else float(betainccinv(k + 1, n - k, alpha))
 
 
 def clopper_pearson_lower(n: int, k: int, alpha: float) -> float:
-    """Return the exact lower limit at level alpha, for an n that was fixed beforehand."""
+    """Return the exact lower limit of a probability at level alpha, given k events in n trials, for an n that was fixed
+    beforehand."""
     from scipy.special import betaincinv
 
     return 0.0 if k == 0 else float(betaincinv(k, n - k + 1, alpha))

@@ -71,7 +71,8 @@ class RunGroups(msgspec.Struct, frozen=True):
 
 @cache
 def good_reaches(runs: int, t: int, eta: float) -> float:
-    """Return a_t."""
+    """Return a_t, the largest probability that t or more runs of an eta-good string are outside its most frequent
+    output."""
     from scipy.special import betainc
 
     return float(betainc(t, runs - t + 1, eta))
@@ -79,7 +80,8 @@ def good_reaches(runs: int, t: int, eta: float) -> float:
 
 @cache
 def bad_stays_below(runs: int, t: int, eta: float) -> float:
-    """Return b_t, or a little more; at most 1.
+    """Return b_t, or a little more: the largest probability that fewer than t runs of a bad string are outside its most
+    frequent output.
 
     With p the largest probability, the others are at most min(p, 1 - p) and add up to 1 - p, so that the sum is at
     most f(p) + (1 - p) max g over [0, min(p, 1 - p)], with g(q) = f(q) / q. f is convex, then concave, and 0 at 0: so g
@@ -119,12 +121,14 @@ def _peak(runs: int, least: int) -> float:
 
 @lru_cache(maxsize=4096)
 def _limit(design: str, side: int, n: int, k: int, alpha: float) -> float:
-    """Return a limit on one phi_t. It is the same for every eta, and takes milliseconds: so it is remembered."""
+    """Return a limit on phi_t, the probability that t or more runs of a string are outside. It is the same for every
+    eta, and takes milliseconds: so it is remembered."""
     return BOUNDS[design][side](n, k, alpha)
 
 
 def nu_upper(groups: RunGroups, eta: float, alpha: float, *, design: str = "fixed", t: int | None = None) -> float:
-    """Return a limit that nu(eta) is at or below with probability 1 - alpha, for every eta at once."""
+    """Return a limit that nu(eta), the share of values of r without a usual output, is at or below with probability 1 -
+    alpha, for every eta at once."""
     best, n = 1.0, groups.strings
     for each in range(1, groups.runs) if t is None else (t,):
         room = 1 - bad_stays_below(groups.runs, each, eta)
@@ -135,7 +139,8 @@ def nu_upper(groups: RunGroups, eta: float, alpha: float, *, design: str = "fixe
 
 
 def nu_lower(groups: RunGroups, eta: float, alpha: float, *, design: str = "fixed", t: int | None = None) -> float:
-    """Return a limit that nu(eta) is at or above with probability 1 - alpha, for every eta at once."""
+    """Return a limit that nu(eta), the share of values of r without a usual output, is at or above with probability 1 -
+    alpha, for every eta at once."""
     best, n = 0.0, groups.strings
     chosen = range(1, groups.runs) if t is None else (t,)
     for each in chosen:
@@ -165,12 +170,12 @@ class NuGate:
         self._failing = sorted(reached, key=lambda pair: abs(pair[0] - first))[:_TERMS]
 
     def log_e_pass(self, groups: RunGroups, nu: float) -> float:
-        """Return the log evidence against nu(eta) >= nu."""
+        """Return the log evidence against nu(eta) >= nu: that so many values of r have no usual output."""
         n = groups.strings
         return _mixed([float(log_e_pass(n, groups.at_least(t), room * nu)) for t, room in self._passing])
 
     def log_e_fail(self, groups: RunGroups, nu: float) -> float:
-        """Return the log evidence against nu(eta) <= nu."""
+        """Return the log evidence against nu(eta) <= nu: that so few values of r have no usual output."""
         n = groups.strings
         return _mixed([float(log_e_fail(n, groups.at_least(t), nu + (1 - nu) * a)) for t, a in self._failing])
 

@@ -72,7 +72,7 @@ _RAISED: Reals = np.expm1(TILTS)
 
 
 def log_e_below(seen: Halves, p: float) -> float:
-    """Return the log evidence against a mean of p or more."""
+    """Return the log evidence that the mean of values 0, 1/2 and 1 is below p: against p or more."""
     if p >= 1:
         return math.inf if seen.zero + seen.half else 0.0
     ruin = np.append(-math.inf if seen.one else 0.0, -seen.one * TILTS)
@@ -80,7 +80,7 @@ def log_e_below(seen: Halves, p: float) -> float:
 
 
 def log_e_above(seen: Halves, p: float) -> float:
-    """Return the log evidence against a mean of p or less."""
+    """Return the log evidence that the mean of values 0, 1/2 and 1 is above p: against p or less."""
     if p <= 0:
         return math.inf if seen.one + seen.half else 0.0
     terms = seen.one * TILTS + seen.half * np.log1p(_RAISED / 2) - seen.n * np.log1p(p * _RAISED)
@@ -119,7 +119,7 @@ class VersionCounts(NamedTuple):
 
     @property
     def halves(self) -> Halves:
-        """The counts of (1 + y - x) / 2."""
+        """The counts of (1 + y - x) / 2, where x and y say whether a pair differs in the old and in the new version."""
         return Halves(self.old, self.neither + self.both, self.new)
 
 

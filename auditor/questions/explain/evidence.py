@@ -97,7 +97,8 @@ class ExperimentCounts(msgspec.Struct):
             self._show(index, path, close=False)
 
     def _show(self, index: int, path: str | None, *, close: bool) -> None:
-        """Count a pair that shows the effect of the experiment, and remember the first that shows it best."""
+        """Count a pair that shows the effect of the experiment, and remember the first; better one that differs by more
+        than last digits, as `close` says that this one does not."""
         self.shown, self.beyond = self.shown + 1, self.beyond + (not close)
         if self.first_shown is None or (self.beyond == 1 and not close):
             self.first_shown, self.path = index, path

@@ -88,11 +88,13 @@ class Misses(msgspec.Struct):
         return sorted(self.listed, key=lambda name: -self.counts[name])
 
     def lower(self, design: str, alpha: float) -> float:
-        """Return a limit that q is at or above with probability 1 - alpha."""
+        """Return a limit that the probability of an output outside the list is at or above, with probability 1 -
+        alpha."""
         return BOUNDS[design][0](self.runs, self.after, alpha) if self.runs else 0.0
 
     def upper(self, design: str, alpha: float) -> float:
-        """Return a limit that q is at or below with probability 1 - alpha."""
+        """Return a limit that the probability of an output outside the list is at or below, with probability 1 -
+        alpha."""
         return BOUNDS[design][1](self.counted, self.before, alpha) if self.counted else 1.0
 
     def interval(self, design: str, alpha: float) -> tuple[float, float]:

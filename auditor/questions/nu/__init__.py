@@ -297,7 +297,7 @@ class Strings(OneCell):
         return WorstString(index, group.outside, shown, len(set(group.which)), replay)
 
     def row(self) -> CellRow:
-        """Return the cell's row in the record."""
+        """Return the row of the record for this source: how many values of r have no usual output, with limits."""
         step, worst, n = self._step(self.gate.eta), self._worst(), self.groups.strings
         return cell_row(
             self.cell,

@@ -73,7 +73,8 @@ class StringUnit(msgspec.Struct, frozen=True):
 
 
 def run_string(bench: Bench, index: int, runs: int, fell: Mapping[int, str] = NONE_FELL) -> Outputs:
-    """Run string `index`: a pure function of (bench, index), and its run j of (bench, index, j)."""
+    """Run the subject several times with one value of r, string number `index`, on fresh samples; run j is a pure
+    function of (bench, index, j)."""
     found, numbers = Outputs([], [], []), dict[str, int]()
     for which in range(runs):
         output, seconds = timed_run(bench, index, which, fell)

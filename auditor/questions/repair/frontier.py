@@ -29,7 +29,7 @@ class MeasuredSetting(msgspec.Struct):
     error: str | None = None
 
     def add(self, tried: SettingTried, plain: float | None) -> None:
-        """Count one pair; `plain` is the loss of the learner as it is."""
+        """Count one pair that was run with this setting of a wrapper; `plain` is the loss of the learner as it is."""
         if tried.apart is None:  # a run that fails where it has to run is a mismatch, and the setting is not offered
             self.error = self.error or tried.error
             self.apart.add(1.0)

@@ -246,7 +246,7 @@ class RepairInquiry(Inquiry):
 
     @property
     def _learner(self) -> object:
-        """What a wrapper is made around."""
+        """The learner that wrappers are put around: its name where it has one."""
         return self.cell.subject.target or self.request.subject
 
     @property
@@ -292,7 +292,8 @@ class RepairInquiry(Inquiry):
     # The verdict.
 
     def verdict(self) -> Verdict:
-        """Pass: a repair is confirmed, or none is needed. Fail: each setting that fits is shown to be no repair."""
+        """Return a pass if a repair is confirmed, or none is needed; a fail if each setting that fits is shown to be no
+        repair."""
         alpha, before = self.plan.alpha, self.before
         if before is not None and before.outcome() == "pass":
             found = before.verdict()

@@ -260,7 +260,8 @@ class Reuse(Question):
 
 @in_host
 def make_interviews(analyst: Any, queries: int) -> InterviewTrial:
-    """Return the trials with an analyst, which is given as a function or as its name module:fn."""
+    """Return the trials in which an analyst, a function or its name module:fn, asks a mechanism one query after the
+    other."""
     fn = find_object(analyst) if isinstance(analyst, str) else analyst
     if not callable(fn):
         raise UsageError(f"--analyst {analyst} is {type(fn).__name__}, not a function analyst(ask, rng)")

@@ -111,7 +111,8 @@ class InterviewTrial(msgspec.Struct, frozen=True):
         return fresh, reused
 
     def transcript(self, bench: Bench, index: int, *, reuse: bool) -> Transcript:
-        """Hold one interview: a pure function of (bench, index, reuse)."""
+        """Hold one interview of the mechanism by the analyst, with fresh samples or one reused sample: a pure function
+        of (bench, index, reuse)."""
         answers: list[Any] = []  # settled
         kept, queries = bench.draw(index, 0), bench.keys.r.child(index, QUERY)
 
@@ -151,7 +152,8 @@ def _guarded(who: str, place: tuple[Any, ...], run: Callable[[], Any]) -> Any:
 
 
 def bound_distance(pairs: Sequence[Pair], alpha: float) -> Distance:
-    """Return both limits, each at half of alpha; the number of pairs was fixed beforehand."""
+    """Return both limits of the distance between transcripts, each at half of alpha; the number of pairs was fixed
+    beforehand."""
     n = len(pairs)
     differ = sum(fresh.name != reused.name for fresh, reused in pairs)
     build, choose, test = pairs[: n // 4], pairs[n // 4 : n // 2], pairs[n // 2 :]

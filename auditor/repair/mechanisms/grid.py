@@ -138,7 +138,8 @@ def has_cells(x: Numbers, width: Numbers, *, most: float = MOST_CELLS) -> npt.ND
 
 
 def grid_mismatch(first: Numbers, second: Numbers, width: Numbers = 1.0) -> float:
-    """Return Pr over the offsets, one a number, that any number lands in another cell; an infinity has its own cell."""
+    """Return the probability that rounding on a random grid makes two vectors different: that any number lands in
+    another cell than its counterpart, with an offset for each. An infinity has its own cell."""
     _check_width(width)
     return any_of(np.minimum(parted(first, second) / width, 1.0))
 

@@ -127,7 +127,10 @@ def numbers(scores: Scores) -> Reals:
 
 
 def choice_mismatch(first: Scores, second: Scores, strength: float) -> float:
-    """Return the exact probability over r that `choose` picks different names by two dicts of scores."""
+    """Return the exact probability over r that `choose` picks different names by two dicts of scores.
+
+    A candidate that one run does not have is never chosen there.
+    """
     known = [dict(zip(scores, strengths(scores, strength), strict=True)) for scores in (first, second)]
     names = [*{**first, **second}]
     return float(law_mismatch(*([one.get(name, -math.inf) for name in names] for one in known)))
