@@ -427,7 +427,10 @@ class Run(msgspec.Struct):
     def _trials(self, bench: Bench, wanted: range, cell: int) -> Generator[Trial, None, None]:
         """Yield every wanted trial in index order: those that the ledger has, and those that are still to be run."""
         stored = {**self.early.get(cell, {}), **self.ledger.stored(cell)}
-        missing: Iterator[int] = (index for index in wanted if index not in stored) if stored else iter(wanted)
+        first = next((index for index in wanted if index not in stored), wanted.stop)
+        missing: Iterator[int] = iter(range(first, wanted.stop, wanted.step))  # it knows how many they are
+        if any(index > first for index in stored):
+            missing = (index for index in missing if index not in stored)
         if self.stopped:
             missing = iter(())  # what is known is counted, and no more is run
         elif self.options.for_ is not None:

@@ -1,18 +1,23 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Generator, Iterable
+from operator import length_hint
 from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
-from support.requests import StopsAfter, audit, carried_out, timeless
+from support.requests import StopsAfter, audit, carried_out, request_of, timeless
 
 import auditor
+from auditor.engine.engine import Keep, RunOptions, Serial
 from auditor.errors import UsageError
-from auditor.flow.question import Inquiry
+from auditor.flow.question import Inquiry, find_question
 from auditor.flow.record import read_record, to_json
-from auditor.flow.run import Silent
+from auditor.flow.run import Silent, carry_out
+from auditor.trials.preflight import PAIRS
+from auditor.trials.trial import Bench, Trial
 
 
 def uniform(rng: np.random.Generator, size: int) -> np.ndarray:
@@ -52,6 +57,27 @@ def test_a_record_reads_back_from_its_json(tmp_path: Any) -> None:
     assert set(promised.split()) <= set(document)
     assert document["schema"] == "auditor.record/2"
     assert set(document["rho"]) == {"estimate", "low", "high", "confidence", "method"}
+
+
+def test_whoever_runs_the_trials_knows_how_many_are_left(tmp_path: Any) -> None:
+    """After the pairs of the preflight too, and after those of a ledger: the last blocks of workers are small then."""
+    told = []
+
+    class Told(Serial):
+        def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]:
+            told.append(length_hint(wanted, -1))
+            return super().trials(bench, wanted, keep)
+
+    def run(**options: Any) -> None:
+        request = request_of(constant, "norm", size=5, fixed=40)
+        begun, how = find_question("rho").begin(request), RunOptions(second_process=False, **options)
+        carry_out(begun, request, how, engine=Told())
+
+    run()
+    file = str(tmp_path / "audits.sqlite")
+    carried_out(constant, "norm", size=5, fixed=40, how=RunOptions(ledger=file), watch=StopsAfter(10))
+    run(ledger=file, resume=True)
+    assert told == [40 - PAIRS, 30]
 
 
 def test_counts_are_those_of_running_every_pair_by_hand() -> None:
