@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from auditor import repair as repair
     from auditor.cli.assertion import assert_reproducible as assert_reproducible
     from auditor.errors import AuditorError as AuditorError
+    from auditor.errors import BadInput as BadInput
     from auditor.errors import UnknownTruth as UnknownTruth
     from auditor.flow.asking import ask as ask
     from auditor.flow.asking import audit as audit
@@ -33,6 +34,7 @@ __version__ = "0.2.0"
 
 _HOMES = {
     "AuditorError": "auditor.errors",
+    "BadInput": "auditor.errors",
     "Randomness": "auditor.randomness",
     "Record": "auditor.flow.record",
     "Sample": "auditor.sources.sample",

@@ -113,6 +113,13 @@ class SampleError(AuditorError, ValueError):
     """A sample was asked for something it does not have: more examples than are left, or fresh ones after a look."""
 
 
+class BadInput(AuditorError, ValueError):
+    """A sample or a parameter is not what a subject needs, and the message says all that there is to say.
+
+    Raise it in a subject whose users have not written it: a report gives the message, and no traceback.
+    """
+
+
 class UnknownTruth(AuditorError):
     """The truth that an accuracy check needs is not known for this source.
 

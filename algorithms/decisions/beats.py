@@ -28,7 +28,7 @@ import numpy as np
 
 from algorithms.decisions.tables import Reals, Scores, on_scores, one_of, whole_units, words
 from algorithms.decisions.winners import BETTER
-from auditor import Randomness, composed, subject
+from auditor import BadInput, Randomness, composed, subject
 from auditor.repair import random_threshold, threshold_mismatch
 
 TESTS = ("sign", "t", "wilcoxon", "permutation")
@@ -54,7 +54,7 @@ def compared(scores: Scores, a: str, b: str, better: str) -> Compared:
     for option, name in (("a", first), ("b", second)):
         one_of(option, name, names, "a column of numbers")
     if first == second:
-        raise ValueError(f"a={a!r} and b={b!r} are one column: name two")
+        raise BadInput(f"a={a!r} and b={b!r} are one column: name two")
     sign = 1.0 if better == "higher" else -1.0
     return Compared(sign * scores.of(first), sign * scores.of(second), scores.paired)
 
@@ -89,7 +89,7 @@ def _of_rows(apart: Reals, test: str, r: Randomness) -> float:
 def _of_samples(two: Compared, test: str, r: Randomness) -> float:
     n, m = len(two.first), len(two.second)
     if test == "sign":
-        raise ValueError("test='sign' compares the scores of one item, and no unit is named: take t or wilcoxon")
+        raise BadInput("test='sign' compares the scores of one item, and no unit is named: take t or wilcoxon")
     together = np.concatenate([two.first, two.second])
     if np.ptp(together) == 0:
         return 1.0
@@ -110,7 +110,7 @@ def _of_samples(two: Compared, test: str, r: Randomness) -> float:
 
 def _check_two_rows(count: int) -> None:
     if count < 2:
-        raise ValueError("a t-test needs two rows or more: take another test, or more rows")
+        raise BadInput("a t-test needs two rows or more: take another test, or more rows")
 
 
 def _by_t(mean: float, variance: float, freedom: float) -> float:
@@ -151,7 +151,7 @@ def _words_of(sister: str) -> Any:
 
 def check_level(level: float) -> None:
     if isinstance(level, bool) or not 0 < level < 0.5:
-        raise ValueError(
+        raise BadInput(
             f"level={level!r} must be in (0, 1/2): how often two that are alike may be told apart, e.g. 0.05"
         )
 
@@ -186,7 +186,7 @@ def critical_values(level: float, width: float) -> tuple[float, float]:
 
     check_level(level)
     if isinstance(width, bool) or not 0 < width < math.inf:
-        raise ValueError(f"width={width!r} must be above 0: of the critical values, in standard errors, e.g. 12")
+        raise BadInput(f"width={width!r} must be above 0: of the critical values, in standard errors, e.g. 12")
     low = float(-ndtri(level))
     return low, low + width
 

@@ -22,9 +22,10 @@ from typing import Any
 
 import numpy as np
 
+from algorithms.decisions.cutoffs import sister_words
 from algorithms.decisions.tables import Reals, Scores, check_width, read_numbers
-from algorithms.decisions.winners import Standard, best_of, in_order, standard_of, winners_apart
-from auditor import Randomness, composed, subject
+from algorithms.decisions.winners import Standard, best_of, in_order, price_of, standard_of, winners_apart
+from auditor import BadInput, Randomness, composed, subject
 from auditor.repair import Clusters, align, align_mismatch
 
 _STARTS, _STEPS = 8, 50
@@ -32,13 +33,20 @@ _TABLE: Any = {"as_": "columns"}
 _COUNT = {
     "differ": "find different numbers of clusters",
     "answer": "number of clusters",
-    "price": "Its price: the silhouette of its number is on average at most a few standard errors below the best.",
+    "tune": {"strength": [0.1, 0.05, 0.025]},
 }
+
+
+def _count_words(strength: float) -> dict[str, Any]:
+    return {**_COUNT, "price": price_of(strength)}
+
+
 _MEMBERS = {
     "differ": "part the rows differently",
     "answer": "clusters",
-    "price": "Its price: each centre moves by at most half a width in each coordinate.",
+    "element": "the cluster of row {}",
     "counts_rows": False,
+    "tune": {"width": []},
 }
 
 
@@ -46,7 +54,7 @@ def points_of(sample: Any, without: str) -> tuple[Reals, Reals]:
     """Return the distinct points, and how often each is there: the order of rows plays no part."""
     numbers = read_numbers(sample, without)
     if not numbers.names:
-        raise ValueError("clusters need a column of numbers or more, and the table has none: add one")
+        raise BadInput("clusters need a column of numbers or more, and the table has none: add one")
     points, counts = np.unique(numbers.rows, axis=0, return_counts=True)
     return points, counts.astype(float)
 
@@ -91,7 +99,7 @@ def _lloyd(points: Reals, weights: Reals, centres: Reals) -> Reals:
 def silhouettes(sample: Any, r: Randomness, *, most: int, without: str) -> Scores:
     """Return the silhouette of each row for each number of clusters, as scores of these numbers."""
     if isinstance(most, bool) or not isinstance(most, int) or most < 3:
-        raise ValueError(f"most={most!r} must be an integer of at least 3: the largest number of clusters, e.g. 8")
+        raise BadInput(f"most={most!r} must be an integer of at least 3: the largest number of clusters, e.g. 8")
     points, weights = points_of(sample, without)
     columns = []
     for k in range(2, most + 1):
@@ -124,7 +132,7 @@ r_cluster_count = composed(
     defaults={"strength": 0.1, "most": 6, "without": ""},
     source="algorithms.decisions.tables:CLUMPS",
     **_TABLE,
-    words=_COUNT,
+    words=_count_words,
 )
 """The number of clusters, but for noise that r keeps for each number."""
 
@@ -133,7 +141,7 @@ def k_centres(sample: Any, r: Randomness, *, k: int, without: str) -> Reals:
     """Return the centres of k clusters; of fewer where a sample has fewer distinct rows."""
     points, weights = points_of(sample, without)
     if isinstance(k, bool) or not isinstance(k, int) or not k >= 2:
-        raise ValueError(f"k={k!r} must be an integer of at least 2: how many clusters, e.g. 3")
+        raise BadInput(f"k={k!r} must be an integer of at least 2: how many clusters, e.g. 3")
     return centres_of(points, weights, min(k, len(points)), r)
 
 
@@ -167,6 +175,6 @@ r_cluster_members = composed(
     source="algorithms.decisions.tables:CLUMPS",
     **_TABLE,
     view="predict|partition",
-    words=_MEMBERS,
+    words=sister_words(_MEMBERS, "each centre moves in each coordinate"),
 )
 """k clusters, with centres on one random grid."""

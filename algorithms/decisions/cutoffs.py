@@ -22,17 +22,21 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.decisions.tables import Reals, check_width, columns_of, finite, one_of, read_labelled
-from auditor import Randomness, composed, subject
+from auditor import BadInput, Randomness, composed, subject
 from auditor.repair import grid_mismatch, on_grid
 
 METHODS = ("youden", "cost", "quantile")
 _TABLE: Any = {"as_": "columns"}
-_WORDS = {
-    "differ": "set different cut-offs",
-    "answer": "cut-off",
-    "price": "Its price: the cut-off moves by at most half a width.",
-    "counts_rows": False,
-}
+_WORDS = {"differ": "set different cut-offs", "answer": "cut-off", "counts_rows": False, "tune": {"width": []}}
+
+
+def sister_words(own: dict[str, Any], moved: str) -> Any:
+    """Return the words of a sister that rounds: what is moved by how much is its price."""
+
+    def words_at(width: float) -> dict[str, Any]:
+        return {**own, "price": f"Its price: {moved} by at most {width / 2:.3g}."}
+
+    return words_at
 
 
 def cases_of(sample: Any, score: str, label: str, positive: Any) -> tuple[Reals, npt.NDArray[np.bool_]]:
@@ -42,14 +46,14 @@ def cases_of(sample: Any, score: str, label: str, positive: Any) -> tuple[Reals,
     one_of("score", name, columns.names, "a column of numbers")
     if positive == "":
         if labels.dtype.kind not in "biuf":
-            raise ValueError(f"labels that are words need the one that is positive: --param positive={labels[0]}")
+            raise BadInput(f"labels that are words need the one that is positive: --param positive={labels[0]}")
         return columns.of(name), np.asarray(labels > 0)
     return columns.of(name), np.asarray(labels.astype(str) == str(positive))
 
 
 def check_share(name: str, value: float, least: float, most: float, what: str) -> None:
     if isinstance(value, bool) or not least < value < most:
-        raise ValueError(f"{name}={value!r} must be in ({least:g}, {most:g}): {what}")
+        raise BadInput(f"{name}={value!r} must be in ({least:g}, {most:g}): {what}")
 
 
 def threshold(sample: Any, *, method: str, score: str, label: str, positive: Any, cost: float, q: float) -> float:
@@ -117,6 +121,6 @@ r_cutoff = composed(
     },
     source="algorithms.decisions.tables:CASES",
     **_TABLE,
-    words=_WORDS,
+    words=sister_words(_WORDS, "the cut-off moves"),
 )
 """The cut-off on a random grid."""

@@ -24,9 +24,10 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.decisions.tables import Reals, one_of, read_labelled
-from algorithms.decisions.winners import Standard, best_few, check_strength, few_apart, first_few
-from auditor import Randomness, composed, subject
+from algorithms.decisions.winners import Standard, best_few, check_strength, few_apart, first_few, price_of
+from auditor import BadInput, Randomness, composed, subject
 
+STRENGTHS = (0.2, 0.1, 0.05, 0.025)
 METHODS = ("correlation", "lasso", "permutation")
 _REPEATS = 5
 _DIGITS = 12
@@ -34,13 +35,14 @@ _TABLE: Any = {"as_": "columns"}
 
 
 def _words_of(sister: str) -> Any:
-    def words_at(k: int) -> dict[str, Any]:
+    def words_at(k: int, strength: float = STRENGTHS[0]) -> dict[str, Any]:
         return {
             "sister": sister,
             "differ": f"select different sets of {k} features" if k != 1 else "select different features",
             "answer": "selected features",
             "chosen": "is selected",
-            "price": "Its price: those that it takes are on average at most a few standard errors below the best.",
+            "price": price_of(strength),
+            "tune": {"strength": [*STRENGTHS]},
         }
 
     return words_at
@@ -82,7 +84,7 @@ def _as_numbers(labels: npt.NDArray[Any]) -> Reals:
         return np.asarray(labels, dtype=float)
     classes, place = np.unique(labels.astype(str), return_inverse=True)
     if len(classes) > 2:
-        raise ValueError(f"method='lasso' takes numbers or two labels, and there are {len(classes)}: take correlation")
+        raise BadInput(f"method='lasso' takes numbers or two labels, and there are {len(classes)}: take correlation")
     return place.astype(float)
 
 
@@ -100,7 +102,7 @@ def _entries(rows: Reals, target: Reals) -> Reals:
 def _falls(rows: Reals, labels: npt.NDArray[Any], estimator: Any, r: Randomness, names: tuple[str, ...]) -> Reals:
     """Return by how much the score of a fit falls where a column is shuffled, on average and at least 0."""
     if not (hasattr(estimator, "fit") and hasattr(estimator, "score")):
-        raise ValueError(
+        raise BadInput(
             f"estimator={estimator!r} must have fit and score: --param "
             '"estimator=sklearn.ensemble:RandomForestClassifier()"'
         )
@@ -140,7 +142,7 @@ r_features = composed(
     finish=best_few,
     mismatch=few_apart,
     mismatch_is="upper",
-    defaults={"k": 1, "strength": 0.2, "method": "correlation", "label": "", "estimator": None},
+    defaults={"k": 1, "strength": STRENGTHS[0], "method": "correlation", "label": "", "estimator": None},
     source="algorithms.decisions.tables:LABELLED",
     **_TABLE,
     words=_words_of(""),

@@ -21,22 +21,24 @@ from typing import Any
 import numpy as np
 
 from algorithms.decisions.tables import columns_of, finite, one_of
-from algorithms.decisions.winners import Standard, check_strength
-from auditor import Randomness, composed, subject
+from algorithms.decisions.winners import Standard, check_strength, price_of
+from auditor import BadInput, Randomness, composed, subject
 from auditor.repair import choose, top_mismatch
 
+STRENGTHS = (0.1, 0.05, 0.025, 0.0125)
 STATISTICS = ("sum", "mean", "count")
 _TABLE: Any = {"as_": "columns"}
 
 
 def _words_of(sister: str) -> Any:
-    def words_at(n: int) -> dict[str, Any]:
+    def words_at(n: int, strength: float = STRENGTHS[0]) -> dict[str, Any]:
         return {
             "sister": sister,
             "differ": f"list different groups among the top {n}",
             "answer": f"top {n}",
             "chosen": f"is among the top {n}",
-            "price": "Its price: those that it lists are on average at most a few standard errors below the largest.",
+            "price": price_of(strength),
+            "tune": {"strength": [*STRENGTHS]},
         }
 
     return words_at
@@ -44,7 +46,7 @@ def _words_of(sister: str) -> Any:
 
 def check_number(n: Any) -> None:
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ValueError(f"n={n!r} must be an integer of at least 1: how many groups are reported, e.g. 10")
+        raise BadInput(f"n={n!r} must be an integer of at least 1: how many groups are reported, e.g. 10")
 
 
 def sizes_of(sample: Any, by: str, score: str, statistic: str) -> tuple[dict[str, float], float]:
@@ -103,7 +105,7 @@ r_group_report = composed(
     finish=largest_few,
     mismatch=reports_apart,
     mismatch_is="upper",
-    defaults={"strength": 0.1, "by": "", "score": "", "n": 2, "statistic": "sum"},
+    defaults={"strength": STRENGTHS[0], "by": "", "score": "", "n": 2, "statistic": "sum"},
     source="algorithms.decisions.tables:BOUGHT",
     **_TABLE,
     words=_words_of(""),

@@ -26,7 +26,7 @@ import numpy as np
 from algorithms.decisions.beats import Compared, check_level, p_value
 from algorithms.decisions.tables import Scores, on_scores, one_of, whole_units, words
 from algorithms.decisions.winners import BETTER
-from auditor import Randomness, composed, subject
+from auditor import BadInput, Randomness, composed, subject
 from auditor.repair import heavy_mismatch, random_threshold
 
 CORRECTIONS = ("bonferroni", "holm", "bh")
@@ -96,7 +96,7 @@ def adjusted_p(scores: Scores, r: Randomness, *, correction: str, test: str, aga
 def check_levels(lowest: float, level: float) -> None:
     check_level(level)
     if isinstance(lowest, bool) or not 0 < lowest < level:
-        raise ValueError(f"lowest={lowest!r} must be in (0, level): the strictest level that r may draw, e.g. 0.005")
+        raise BadInput(f"lowest={lowest!r} must be in (0, level): the strictest level that r may draw, e.g. 0.005")
 
 
 def below_level(p: Adjusted, r: Randomness, *, lowest: float, level: float) -> tuple[str, ...]:

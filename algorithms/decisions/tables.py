@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from auditor import Randomness
+from auditor import BadInput, Randomness
 from auditor.repair import gumbels
 
 Reals = npt.NDArray[np.float64]
@@ -71,7 +71,7 @@ class Scores(NamedTuple):
     def rows(self) -> Reals:
         """The scores with a row for each item."""
         if not self.paired:
-            raise ValueError("scores have to be side by side: name the column of a long table that has the items, unit")
+            raise BadInput("scores have to be side by side: name the column of a long table that has the items, unit")
         return np.column_stack(self.columns)
 
     def of(self, name: str) -> Reals:
@@ -83,13 +83,25 @@ def read_scores(sample: Any, without: str = "", by: str = "", score: str = "", u
 
     A table is a dict of columns, an object with `columns` (a data frame) or an array, whose columns are called 0, 1 and
     so on. Of a wide one, columns of words, such as names of items, are left out. `without` is a list of names with
-    commas between them. ValueError where fewer than two are left, or where a number is missing.
+    commas between them. BadInput where fewer than two are left, or where a number is missing.
     """
     if by or score or unit:
         return _long(columns_of(sample), without, str(by), str(score), str(unit))
     found = read_numbers(sample, without)
-    _check_two(found.names, "columns of numbers")
+    _check_two(found.names, "columns of numbers", long_hint(found.names, columns_of(sample)))
     return found
+
+
+def long_hint(numbers: tuple[str, ...], columns: Mapping[str, Any]) -> str:
+    """Return how to ask about a table that may be a long one: one column of numbers, and others of words."""
+    words = [name for name in columns if name not in numbers]
+    if len(numbers) != 1 or not words:
+        return "add columns"
+    by, unit = words[-1], f" --param unit={words[0]}" if len(words) > 1 else ""
+    return (
+        "add columns; or if each row has one score, name the columns of whose it is, of the score and of the item, "
+        f"e.g. --param by={by} --param score={numbers[0]}{unit}"
+    )
 
 
 def read_numbers(sample: Any, without: str = "") -> Scores:
@@ -111,7 +123,7 @@ def read_labelled(sample: Any, label: str = "") -> tuple[Scores, npt.NDArray[Any
         table, labels = {name: column for name, column in table.items() if name != label}, table[label]
     found = read_numbers(table)
     if not found.names:
-        raise ValueError("a decision needs a column of numbers beside the labels: add one")
+        raise BadInput("a decision needs a column of numbers beside the labels: add one")
     return found, np.asarray(labels)
 
 
@@ -121,7 +133,7 @@ def read_one_score(sample: Any, r: Randomness, without: str, by: str, score: str
     Which one depends on r, the item, the name and how many there are: two runs that share r take the same.
     """
     if not unit:
-        raise ValueError("unit='' must name the column that has the items: scores of one item are to be drawn from")
+        raise BadInput("unit='' must name the column that has the items: scores of one item are to be drawn from")
     return _long(columns_of(sample), without, str(by), str(score), str(unit), r)
 
 
@@ -130,7 +142,7 @@ def _long(
 ) -> Scores:
     """Return the scores of a long table; several of one name for one item count as their mean, or r takes one."""
     if not (by and score):
-        raise ValueError(
+        raise BadInput(
             f"by={by!r} and score={score!r} must name two columns of a long table: whose score it is, and the score"
         )
     for option, name in (("by", by), ("score", score), ("unit", unit)):
@@ -149,9 +161,9 @@ def _long(
     counts = np.bincount(cell, minlength=cells).reshape(len(units), -1)[:, kept]
     if not counts.all():
         row, column = np.argwhere(counts == 0)[0]
-        raise ValueError(
+        raise BadInput(
             f"{unit} {units[row].item()!r} has no score of {names[column]!r}: add it, leave out the {unit} or "
-            f"without={names[column]}; samples keep each {unit} whole by --resample groups({unit})"
+            f"--param without={names[column]}; samples keep each {unit} whole by --resample groups({unit})"
         )
     if r is not None:
         order = np.argsort(cell, kind="stable")
@@ -209,45 +221,45 @@ def columns_of(sample: Any) -> Mapping[str, Any]:
         return {str(name): np.asarray(sample[name]) for name in names}
     rows = np.asarray(sample)
     if rows.ndim != 2:
-        raise ValueError(f"a decision needs a table of rows and columns, and the sample has {rows.ndim} dimension")
+        raise BadInput(f"a decision needs a table of rows and columns, and the sample has {rows.ndim} dimension")
     return {str(place): rows[:, place] for place in range(rows.shape[1])}
 
 
 def finite(name: str, column: Any) -> Reals:
-    """Return a column as floats; ValueError where it has none, or a number is missing."""
+    """Return a column as floats; BadInput where it has none, or a number is missing."""
     if column.dtype.kind not in "biuf":
-        raise ValueError(f"the column {name!r} has words, and must have numbers: name another")
+        raise BadInput(f"the column {name!r} has words, and must have numbers: name another")
     if len(column) == 0:
-        raise ValueError("the table has no rows: take at least one")
+        raise BadInput("the table has no rows: take at least one")
     numbers = np.asarray(column, dtype=float)
     if column.dtype.kind == "f" and not np.isfinite(numbers).all():
         row = int(np.argmin(np.isfinite(numbers)))
-        raise ValueError(f"row {row} has no finite number for {name!r}: drop or fill such rows first")
+        raise BadInput(f"row {row} has no finite number for {name!r}: drop or fill such rows first")
     return numbers
 
 
 def split_names(option: str, text: str, known: Iterable[str]) -> list[str]:
-    """Return the names in a list with commas between them; ValueError for one that is not known."""
+    """Return the names in a list with commas between them; BadInput for one that is not known."""
     names = [name.strip() for name in str(text).split(",") if name.strip()]
     for name in names:
         if name not in known:
-            raise ValueError(f"{option}={text!r} must name columns, and {name!r} is none of {', '.join(known)}")
+            raise BadInput(f"{option}={text!r} must name columns, and {name!r} is none of {', '.join(known)}")
     return names
 
 
-def _check_two(found: Iterable[str], what: str) -> None:
+def _check_two(found: Iterable[str], what: str, cure: str = "add columns") -> None:
     names = [*found]
     if len(names) < 2:
         has = ", ".join(names) or "none"
-        raise ValueError(f"a decision needs two {what} or more, and the table has {has}: add columns")
+        raise BadInput(f"a decision needs two {what} or more, and the table has {has}: {cure}")
 
 
 def check_width(width: float) -> None:
     if isinstance(width, bool) or not 0 < width < np.inf:
-        raise ValueError(f"width={width!r} must be above 0: that of a cell of the grid, in units of the data, e.g. 0.5")
+        raise BadInput(f"width={width!r} must be above 0: that of a cell of the grid, in units of the data, e.g. 0.5")
 
 
 def one_of(name: str, value: object, known: tuple[str, ...], what: str) -> None:
-    """ValueError unless a parameter has one of its values."""
+    """BadInput unless a parameter has one of its values."""
     if value not in known:
-        raise ValueError(f"{name}={value!r} must be one of {', '.join(known)}: {what}")
+        raise BadInput(f"{name}={value!r} must be one of {', '.join(known)}: {what}")

@@ -25,17 +25,17 @@ from typing import Any
 import numpy as np
 
 from algorithms.decisions.beats import check_level, decided_apart, reaches
-from algorithms.decisions.cutoffs import on_random_grid, rounded_apart
+from algorithms.decisions.cutoffs import on_random_grid, rounded_apart, sister_words
 from algorithms.decisions.tables import Reals, one_of, read_numbers
-from auditor import composed, subject
+from auditor import BadInput, composed, subject
 
 TESTS = ("t", "kendall")
 _TABLE: Any = {"as_": "columns"}
 _CHANGE = {
     "differ": "date the change differently",
     "answer": "change point",
-    "price": "Its price: the date moves by at most half a width.",
     "counts_rows": False,
+    "tune": {"width": []},
 }
 _TREND = {
     "differ": "disagree on whether it rises",
@@ -50,7 +50,11 @@ def over_time(sample: Any, time: str, value: str) -> tuple[Reals, Reals]:
     """Return times and values, in the order of time; values of one time in their own order."""
     numbers = read_numbers(sample)
     if len(numbers.names) < 2:
-        raise ValueError("a table over time needs a column of times and one of values, both of numbers: add one")
+        has = ", ".join(numbers.names) or "none"
+        raise BadInput(
+            f"a table over time needs two columns of numbers, times and values, and it has {has}: number the days, "
+            "say, where times are words or dates"
+        )
     times = str(time) or numbers.names[0]
     values = str(value) or next(name for name in numbers.names if name != times)
     for option, name in (("time", times), ("value", values)):
@@ -84,7 +88,7 @@ r_changepoint = composed(
     defaults={"time": "", "value": "", "width": 10.0},
     source="algorithms.decisions.tables:STEP",
     **_TABLE,
-    words=_CHANGE,
+    words=sister_words(_CHANGE, "the date moves"),
 )
 """The time of a change, on a random grid."""
 

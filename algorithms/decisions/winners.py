@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 
 from algorithms.decisions.tables import Reals, Scores, on_scores, one_of, read_one_score, whole_units, words
-from auditor import Randomness, composed, subject
+from auditor import BadInput, Randomness, composed, subject
 from auditor.repair import choice_mismatch, choose, top_mismatch
 
 STATISTICS = ("mean", "median", "wins")
@@ -94,10 +94,10 @@ def ranks(ordered: tuple[str, ...]) -> dict[str, int]:
 
 
 def first_few(ordered: tuple[str, ...], k: int) -> tuple[str, ...]:
-    """Return the first k names, sorted; ValueError where there are not more."""
+    """Return the first k names, sorted; BadInput where there are not more."""
     if isinstance(k, bool) or not isinstance(k, int) or not 0 < k < len(ordered):
         count = len(ordered)
-        raise ValueError(f"k={k!r} must be an integer from 1 to {count - 1}: how many of {count} columns are chosen")
+        raise BadInput(f"k={k!r} must be an integer from 1 to {count - 1}: how many of {count} columns are chosen")
     return tuple(sorted(ordered[:k]))
 
 
@@ -154,9 +154,17 @@ def top(scores: Scores, r: Any, *, k: int = 1, statistic: str = "mean", better: 
 Standard = dict[str, float]  # scores by name: strength times standard errors
 
 
+def price_of(strength: float) -> str:
+    """Return what noise costs at a strength, as a sentence."""
+    return (
+        f"Its price: what it takes is on average at most ln K / {strength:g} standard errors below the best of K "
+        f"names, which is {math.log(10) / strength:.0f} for ten."
+    )
+
+
 def check_strength(strength: float) -> None:
     if isinstance(strength, bool) or not 0 < strength < math.inf:
-        raise ValueError(
+        raise BadInput(
             f"strength={strength!r} must be a finite number above 0: the weight of a standard error, e.g. 0.2"
         )
 

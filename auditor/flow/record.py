@@ -202,6 +202,8 @@ class Remedy(msgspec.Struct, frozen=True, kw_only=True):
     runs: int = 0  # of the sister, of which these are
     command: str | None = None  # that asks it again
     why: str | None = None  # it could not be asked
+    setting: str = ""  # of the sister, where its parameter was looked for: "strength=0.05"
+    price: str = ""  # of the sister at this setting
 
 
 class RowFlips(msgspec.Struct, frozen=True, kw_only=True):

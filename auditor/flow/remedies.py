@@ -1,14 +1,15 @@
 """What would hold in place of a decision that did not? Its reproducible sister, and more rows.
 
-A subject that declares words for its answers may name a sister. Where its audit fails, the same is asked of the sister,
-on the same source, and the number of rows is looked for from which the subject itself would hold, if more rows are like
-those that there are. Each of the two is an audit of its own, with its own confidence.
+A subject that declares words for its answers may name a sister. Where its audit does not pass, the same is asked of the
+sister, on the same source, and the number of rows is looked for from which the subject itself would hold, if more rows
+are like those that there are. Each of the two is an audit of its own, with its own confidence.
 """
 
 from __future__ import annotations
 
 import contextlib
 import math
+import re
 import shlex
 from typing import Any
 
@@ -19,7 +20,7 @@ from auditor.flow.question import make_request
 from auditor.flow.record import Record, Remedy
 from auditor.flow.run import Silent, Watcher, answer
 from auditor.request import Request
-from auditor.subjects.subject import load_subject
+from auditor.subjects.subject import Wording, load_subject
 
 PAIRS_TIMES_LIMIT = 250  # with which more rows are looked for: an eighth of what price takes
 TIMES, MOST = 20, 100_000  # rows that are tried: so many times those that there are, and no more than so many
@@ -33,7 +34,8 @@ def with_remedies(request: Request, record: Record, watch: Watcher | None = None
     Nothing more is run after an audit that has a limited time, or after Ctrl-C: the verdict stands.
     """
     words, options = record.wording, request.options
-    is_asked = record.question == "rho" and record.verdict == "fail" and record.decided_by == "mismatches"
+    is_open = record.verdict == "inconclusive" and record.decided_by == "budget"
+    is_asked = record.question == "rho" and (is_open or (record.verdict, record.decided_by) == ("fail", "mismatches"))
     if not (words and words.sister and is_asked) or options.for_ is not None or len(record.cells) > 1:
         return record
     (watch or Silent()).notice(f"looking for what would hold: {words.sister}, and more {words.rows}")
@@ -41,7 +43,7 @@ def with_remedies(request: Request, record: Record, watch: Watcher | None = None
     most = min(TIMES * record.size, MOST)
     with contextlib.suppress(KeyboardInterrupt):
         try:
-            found.append(_sister(request, record, words.sister))
+            found.append(_sister(request, record, words))
         except AuditorError as error:
             found.append(Remedy(kind="sister", subject=words.sister, verdict="error", why=str(error)))
         if words.counts_rows and options.size is None and most > 2 * record.size:
@@ -69,13 +71,32 @@ def _asked(request: Request, question: str, target: object, record: Record, **mo
     return make_request(question, target, list(request.sources) or None, given, texts=more.pop("texts", request.texts))
 
 
-def _sister(request: Request, record: Record, name: str) -> Remedy:
+def _sister(request: Request, record: Record, words: Wording) -> Remedy:
+    """Ask the same of the sister; where it has to be tuned, at the first setting that holds.
+
+    Settings that are tried in turn share the error. A width is what repair finds on pairs of its own, so that the
+    audit that follows is of a setting that was fixed before.
+    """
+    if not words.tune:
+        return _at(request, record, words.sister, {}, request.options.confidence)
+    [(name, values)] = words.tune.items()
+    if not values:
+        return _at(request, record, words.sister, {name: _repaired(request, record, name)}, request.options.confidence)
+    each = 1 - (1 - request.options.confidence) / len(values)
+    for value in values:
+        found = _at(request, record, words.sister, {name: value}, each)
+        if found.verdict == "pass":
+            break
+    return found
+
+
+def _at(request: Request, record: Record, name: str, tuned: dict[str, float], confidence: float) -> Remedy:
     """Ask the same of the sister, with those of the parameters that it has."""
     known = load_subject(name).settings
-    params = {key: value for key, value in request.options.params.items() if key in known}
+    params = {key: value for key, value in request.options.params.items() if key in known} | tuned
     texts = {key: text for key, text in request.texts.items() if key in known}
     size = {} if request.options.size is None else {"size": request.options.size}
-    asked = _asked(request, "rho", name, record, params=params, **size)
+    asked = _asked(request, "rho", name, record, params=params, **size, confidence=confidence)
     found = _answer(replace(asked, texts=texts))
     return Remedy(
         kind="sister",
@@ -86,7 +107,19 @@ def _sister(request: Request, record: Record, name: str) -> Remedy:
         answers=found.wobbles.frequent if found.wobbles else [],
         runs=found.wobbles.runs if found.wobbles else 0,
         command=_command("check", name, found, request),
+        setting=", ".join(f"{key}={value:g}" for key, value in tuned.items()),
+        price=found.wording.price if found.wording else "",
     )
+
+
+def _repaired(request: Request, record: Record, name: str) -> float:
+    """Return the value of a parameter, such as a width, of the cheapest repair; SubjectError where there is none."""
+    size = {} if request.options.size is None else {"size": request.options.size}
+    found = _answer(_asked(request, "repair", request.subject, record, params=request.options.params, **size))
+    value = re.search(rf"\({name}=([-+.\de]+)\)", found.answer.wrapper or "")
+    if found.verdict != "pass" or value is None:
+        raise SubjectError(f"no {name} was found that would do. {found.reason}")
+    return float(value[1])
 
 
 def _rows(request: Request, record: Record, most: int) -> Remedy:

@@ -549,7 +549,7 @@ class Run(msgspec.Struct):
         error = as_ours(raised, cell.subject.name)
         bench = self.benches.get(self.at)
         cause = error.__cause__ if isinstance(error.__cause__, AuditorError) else error  # where a question worded it
-        if bench and (cause.details or isinstance(cause, RunFailed)):
+        if bench and (cause.details or isinstance(cause, RunFailed)) and not getattr(cause, "says_all", False):
             self.findings.append(failure_finding(cause, cell, bench.source))
         return Verdict("error", str(error), "error", 0.0)
 

@@ -29,9 +29,9 @@ def advice(record: Record) -> Iterator[Part]:
     if record.go_on:
         yield Command("To go on:" if "--resume" in record.go_on else "To try again:", record.go_on)
     wobbles, is_other = record.wobbles, record.decided_by in ("accuracy", "formula", "score")
+    yield from subject_words.remedies(record)
     if record.verdict != "fail" or record.target is None or wobbles is None or not wobbles.mismatches or is_other:
         return
-    yield from subject_words.remedies(record)
     further, others = record.cost.advice, "explain finds out why runs differ, repair looks for a wrapper that makes "
     others += "them agree"
     if further is None:

@@ -15,6 +15,7 @@ from auditor.statistics.digits import at_most, percent
 from auditor.subjects.subject import Wording
 from auditor.values.elements import Element, SeenText
 
+_SHARE = 0.02  # of the runs from which on an answer of the sister is worth a word
 _LONG = 30  # characters of an answer of which one is enough
 _FEW = 30  # pairs from which on a rate is said; after fewer the audit has stopped early, and the counts say more
 _DENOMINATOR = 10  # the largest of a rate above a tenth: "2 of 5"
@@ -100,6 +101,8 @@ def remedies(record: Record) -> Iterator[Part]:
     for one in record.remedies:
         if one.kind == "sister" and one.verdict == "pass" and one.command:
             yield Command("To use it:", one.command)
+        elif one.kind == "rows" and one.high is None and one.command:
+            yield Command("To look for more:", one.command)
 
 
 def _remedy(record: Record, words: Wording, one: Remedy) -> str:
@@ -116,12 +119,14 @@ def _remedy(record: Record, words: Wording, one: Remedy) -> str:
             return f"More {words.rows}: {above}, if the gaps are as seen here (price looks further)."
         many = f"{high:,} or less" if low is None else f"between {low + 1:,} and {high:,}"
         return f"More {words.rows}: it takes {many}, if the gaps are as seen here (price)."
+    called = f"{one.subject} with {one.setting}" if one.setting else one.subject
     if one.verdict != "pass" or one.bound is None:
-        return f"{one.subject} was not shown to hold: it may with other parameters, or a larger --rho."
-    often = shares(words, one.answers, one.runs)
-    says = f" Here its {words.answer} is {often}." if often else ""
+        return f"{called} was not shown to hold: it may with other parameters, or a larger --rho."
+    often = shares(words, [answer for answer in one.answers if answer.count >= _SHARE * one.runs], one.runs)
+    verb = "are" if words.answer.endswith("s") else "is"
+    says = f" Here its {words.answer} {verb} {often}." if often else ""
     bound = at_most(one.bound.value, beside=record.target)
-    return f"{one.subject} holds now: rho is at most {bound}. {words.price}{says}"
+    return f"{called} holds now: rho is at most {bound}. {one.price or words.price}{says}"
 
 
 def share(count: int, of: int) -> str:

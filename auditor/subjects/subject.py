@@ -495,7 +495,8 @@ class Wording(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     chosen: str = "is chosen"  # what a name is that an answer has: "is among the best"
     values: dict[str, str] = {}  # what an answer means, by its text: {"True": "ash beats birch"}
     sister: str = ""  # the reproducible subject that answers the same question
-    price: str = ""  # what the sister costs, as a sentence
+    price: str = ""  # what the sister costs, as a sentence; the sister's own words go before it
+    tune: dict[str, list[float]] = {}  # values of a parameter of the sister to try in turn; if none, what repair finds
     counts_rows: bool = True  # whether more rows would help, and a failed audit looks for how many
 
 

@@ -347,6 +347,8 @@ def _second_run(bench: Bench, index: int, first: FirstRun, drawing: float) -> Ge
 def _with_cure(bench: Bench, sample: Any, index: int, error: SubjectRaised) -> SubjectRaised:
     """Return the error of a first run with what may have caused it: r of another type than the learner takes, or a
     sample with labels. The other types of r are tried, on copies of the sample."""
+    if error.says_all:
+        return error
     subject, found = bench.subject, []
     for kind in COMMON_KINDS if takes_r(subject.fn) and subject.randomness != "none" else ():
         if kind != subject.randomness:

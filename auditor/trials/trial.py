@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from auditor.errors import AuditorError, SampleError, SubjectError, is_interrupt
+from auditor.errors import AuditorError, BadInput, SampleError, SubjectError, is_interrupt
 from auditor.lookup import call_user_code
 from auditor.randomness import Key, Randomness, from_key, root_key
 from auditor.sources.datasets import Dataset
@@ -276,11 +276,15 @@ class SubjectRaised(RunFailed):
     """The subject raised in one of its runs."""
 
     kind = "raised"
+    says_all = False  # the message does, and nothing else is to be shown
 
     def __init__(self, name: str, pair: int, which: int, error: BaseException) -> None:
         if isinstance(error, ProgramFailed):
             super().__init__(name, pair, which, error.what, error.more)
             self.details = error.details
+        elif isinstance(error, BadInput):
+            super().__init__(name, pair, which, "cannot answer")
+            self.args, self.says_all = (str(error),), True
         else:
             super().__init__(name, pair, which, f"raised {type(error).__name__}")
             self.caused_by(error)

@@ -175,7 +175,7 @@ def test_a_long_table_that_does_not_suit_gets_a_sentence(params: dict[str, Any],
 
 def test_a_missing_score_of_a_long_table_gets_a_sentence() -> None:
     holes = {name: np.delete(column, 4) for name, column in LONG.items()}
-    with pytest.raises(ValueError, match="item 1 has no score of 'a': add it, leave out the item or without=a"):
+    with pytest.raises(ValueError, match="item 1 has no score of 'a': add it, leave out the item or --param without=a"):
         winner(holes, R, unit="item", **NAMED)
     assert winner(holes, R, unit="item", **NAMED, without="a") == "b"
 

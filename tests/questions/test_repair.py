@@ -644,3 +644,9 @@ def test_whole_numbers_name_something_if_they_are_small_or_come_again(
 ) -> None:
     apart: Any = SimpleNamespace(sizes={"output": len(numbers)}, numbers=np.array(numbers), whole=np.array(whole))
     assert _has_names(apart) is names
+
+
+def test_no_width_is_offered_for_predictions_that_are_missing() -> None:
+    """Some regressions predict NaN outside of what they have seen, and no grid holds that."""
+    seen = [{"points": math.nan, "all": math.nan}, {"points": 0.5, "all": 2.0}]
+    assert FAMILIES[[one.wrapper for one in FAMILIES].index("rounded")].settings(seen, 0.1, 100, "rho") == []

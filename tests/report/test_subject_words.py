@@ -92,9 +92,65 @@ def test_what_would_hold_are_audits_that_can_be_asked_again(failed: Record) -> N
     assert rows.command == f"python -m auditor price {failed.subject} --source {SCORES}"
 
 
-@pytest.mark.parametrize("options", [{"rho": 0.9}, {"for_": "60s"}, {"measure": "rho", "fixed": 2, "rho": 0.9}])
+@pytest.mark.parametrize("options", [{"rho": 0.9}, {"for_": "60s"}])
 def test_nothing_more_is_run_after_a_pass_or_with_a_clock(options: Any) -> None:
     assert auditor.audit("winner", SCORES, **options).remedies == []
+
+
+# Tables of noise, in which nothing is stable, and what is said of each: the decision, parameters, what would hold.
+NOISE = np.random.Generator(np.random.PCG64(11)).normal(size=(60, 3)).round(2)
+TUNED = [
+    ("features", ({"a": NOISE[:, 0], "b": NOISE[:, 1]}, NOISE[:, 2]), {}, r"r_features with strength=0\.\d+ holds now"),
+    (
+        "group_report",
+        {"shop": [*"abcd"] * 15, "sum": NOISE[:, 0] + 3},
+        {"n": 1},
+        r"r_group_report with strength=0\.\d+ ",
+    ),
+    (
+        "cutoff",
+        ({"score": NOISE[:, 0]}, NOISE[:, 0] + NOISE[:, 1] > 0),
+        {},
+        r"r_cutoff with width=\d.* moves by at most",
+    ),
+    (
+        "changepoint",
+        {"day": np.arange(60), "x": NOISE[:, 0]},
+        {},
+        "r_changepoint could not be tried: no width was found",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "params", "words"), TUNED, ids=lambda one: one if isinstance(one, str) else ""
+)
+def test_a_sister_is_tuned_until_it_holds_or_it_is_said_why_not(name: str, table: Any, params: Any, words: str) -> None:
+    """What is found is not refuted on other pairs either: at these seeds, and wrongly with probability 5 % a row."""
+    record = auditor.audit(name, table, params=params, rho=0.3)
+    assert record.verdict == "fail"
+    assert re.search(words, as_text(record, 1000)), as_text(record, 1000)
+    sister = record.remedies[0]
+    if sister.setting:
+        key, _, value = sister.setting.partition("=")
+        known = {**params, key: float(value)}
+        assert auditor.audit(sister.subject, table, params=known, rho=0.3, fixed=50, seed=1).verdict != "fail"
+
+
+def test_an_audit_that_is_left_open_says_what_would_hold() -> None:
+    record = auditor.audit("winner", SCORES, fixed=30)
+    assert (record.verdict, [one.kind for one in record.remedies]) == ("inconclusive", ["sister", "rows"])
+    assert "r_winner holds now" in as_text(record, 1000)
+
+
+def test_a_table_that_a_decision_cannot_take_gets_a_sentence_and_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "long.csv").write_text(
+        "item,model,score\n" + "".join(f"q{i},{one},1\n" for i in range(9) for one in "ab")
+    )
+    record = auditor.audit("winner", str(tmp_path / "long.csv"))
+    assert (record.verdict, record.exit_code, record.findings) == ("error", 4, [])
+    assert record.reason.startswith("a decision needs two columns of numbers or more, and the table has score: add ")
+    assert record.reason.endswith("e.g. --param by=model --param score=score --param unit=item")
 
 
 def test_whole_groups_are_counted_and_not_their_rows(tmp_path: Path) -> None:

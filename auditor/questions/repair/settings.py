@@ -189,7 +189,8 @@ class RoundingFamily:
             # Churn is the mean of min(1, |c - c'| / w), about the mean of |c - c'| over w; rho is at most their sum.
             apart = [one["points" if measure == "churn" else "all"] for one in seen]
             words = "a prediction moves by at most {}"
-            made = _of_widths("rounded", np.mean(apart) / level, words) if any(apart) else []
+            centre = float(np.mean(apart))  # NaN where some predictions are, and no grid holds those
+            made = _of_widths("rounded", centre / level, words) if 0 < centre < math.inf else []
             return _marked(made, [one["ranges"] for one in seen if "ranges" in one])
         alike = [one for one in seen if one["alike"]]
         if not alike or any(one["sizes"] != alike[0]["sizes"] for one in alike):
@@ -202,7 +203,7 @@ class RoundingFamily:
             return _marked(_of_vectors(tiling, numbers, far, level), kept)
         # How far apart the numbers of each path are on average; those of an output that are similar share a width.
         scales = {path: float(np.mean([one["gaps"][path] for one in alike])) / count for path, count in sizes.items()}
-        scales = {path: scale for path, scale in scales.items() if scale > 0}
+        scales = {path: scale for path, scale in scales.items() if 0 < scale < math.inf}
         if not scales:
             return []
         is_named = is_named or (bool(whole) and len(scales) < len(sizes))  # numbers that are always the same stay so
