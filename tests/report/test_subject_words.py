@@ -127,14 +127,15 @@ TUNED = [
 )
 def test_a_sister_is_tuned_until_it_holds_or_it_is_said_why_not(name: str, table: Any, params: Any, words: str) -> None:
     """What is found is not refuted on other pairs either: at these seeds, and wrongly with probability 5 % a row."""
-    record = auditor.audit(name, table, params=params, rho=0.3)
+    rho = 0.1 if name == "changepoint" else 0.3
+    record = auditor.audit(name, table, params=params, rho=rho)
     assert record.verdict == "fail"
     assert re.search(words, as_text(record, 1000)), as_text(record, 1000)
     sister = record.remedies[0]
     if sister.setting:
         key, _, value = sister.setting.partition("=")
         known = {**params, key: float(value)}
-        assert auditor.audit(sister.subject, table, params=known, rho=0.3, fixed=50, seed=1).verdict != "fail"
+        assert auditor.audit(sister.subject, table, params=known, rho=rho, fixed=50, seed=1).verdict != "fail"
 
 
 def test_an_audit_that_is_left_open_says_what_would_hold() -> None:
