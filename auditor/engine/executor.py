@@ -196,7 +196,7 @@ class OnExecutor:
 
 @contextmanager
 def greeting_token() -> Iterator[str]:
-    """Return a text by which a greeting knows the process that sent it."""
+    """Yield a text by which a greeting that comes back knows that this process has sent it, while this lasts."""
     token = f"{os.urandom(16).hex()}-{os.getpid()}"
     _tokens.add(token)
     try:

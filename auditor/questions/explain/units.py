@@ -432,7 +432,8 @@ def same_again(bench: Bench, index: int, fell: Fell) -> Trial:
 
 
 def _not_tried(index: int, fell: Fell) -> Trial:
-    """Return the trial of runs that end their process each time: nothing is run, and they agree."""
+    """Return a trial in place of runs that are known to end their process each time: they are not run again, and count
+    as two runs without an output, which agree."""
     return Trial(index, None, None, 0.0, bottoms=tuple(fell.values()), payload={"runs": 0})
 
 

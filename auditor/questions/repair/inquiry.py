@@ -239,8 +239,9 @@ class RepairInquiry(Inquiry):
         return cell if number is None else with_own_seed(cell, number, self.request.options.seed, setting.spec)
 
     def _margin(self, wrapper: str) -> float:
-        """Return the share of the target below which a setting should pass. Where whole outputs are compared the
-        wrapper's randomness is integrated: a mean then takes fewer pairs than a count."""
+        """Return how far below the target, as a share of it, the estimate of a setting has to be for its audit to pass
+        most likely. A mean over the wrapper's randomness, which is integrated where whole outputs are compared, takes
+        fewer pairs than a count."""
         integrates = wrapper not in KEEP_VIEW or (self.cell.view.spec == OUTPUT.spec and wrapper != SITES.wrapper)
         return BY_MEAN if self.measure == "churn" or integrates else BY_COUNT
 
