@@ -37,7 +37,7 @@ def rounded(learner: Any, width: Any, *, tiling: str = "boxes") -> Rounded | Rou
 
     Guarantee: rho = E[1 - prod_i (1 - min(1, |c_i - c'_i| / w_i))] exactly, c and c' the numbers of two runs, if all
     else in the output is the same; at most `claimed(spread)`. Foams: at most sqrt(8 pi) E|c - c'|_2 / w; lattices: at
-    most `rate` E|c - c'|_2 / w (`mechanisms.lattice`).
+    most `worst` E|c - c'|_2 / w (`mechanisms.lattice`).
     Proof: two numbers share a cell unless one of its ends falls between them, and ends are uniform modulo the width;
     offsets are independent, so the probabilities of no difference multiply. E|c - c'| is at most 2/sqrt(3) times c's
     deviation (`mechanisms.grid`).

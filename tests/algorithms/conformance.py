@@ -1426,6 +1426,10 @@ HARD: list[tuple[str, str, dict[str, Any]]] = [
     ),
     ("r_mean_vector_foams", coins(0.5, 0.5), EASY),
     ("r_mean_vector_lattice", mean_lattices.pairwise_fair(), EASY),
+    *(
+        ("r_uniformity_by_distance", uniformity.two_levels(10_000, share), {"params": {"values": 10_000, "rho": 0.5}})
+        for share in (0.0, 0.5)
+    ),
     ("r_mean_vector_clipped", FAIR_SIGNS, EASY),
     ("r_single_heavy_hitter", "pmf({1: 0.3, 2: 0.175, 3: 0.175, 4: 0.175, 5: 0.175})", EASY),
     ("r_erm", ONE_POINT, EASY),

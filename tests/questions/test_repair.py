@@ -456,11 +456,11 @@ def test_paths_share_a_width_where_they_are_many_or_their_scales_alike(paths: in
 
 
 def test_vectors_are_offered_a_lattice_where_a_loss_says_what_is_lost() -> None:
-    """Boxes come first. The bound of the middle setting is the level: 0.1 = rate far / width, and E8 has the rate 2."""
+    """Boxes come first. The bound of the middle setting is the level: 0.1 = worst far / width, and E8 has 1.66."""
     seen: dict[str, Any] = {"gaps": {"output": 4.0}, "sizes": {"output": 8}, "alike": True, "named": False, "far": 1.5}
     offered = RoundingFamily().settings([{**seen, "has loss": True}], 0.1, 9, "rho")
     assert [one.arguments.get("tiling") for one in offered] == [None] * 9 + ["best"] * 9
-    for asked, radius, middle in (("E8", 1.0, 30.0), ("foams", math.sqrt(2), 76.0)):
+    for asked, radius, middle in (("E8", 1.0, 25.0), ("foams", math.sqrt(2), 76.0)):
         made = RoundingFamily().settings([{**seen, "tiling": asked}], 0.1, 9, "rho")
         assert made[5].arguments == {"width": middle, "tiling": asked}
         assert made[5].change == pytest.approx(radius * middle)

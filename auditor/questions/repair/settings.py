@@ -235,7 +235,7 @@ def _of_vectors(tiling: str, numbers: int, far: Any, level: float) -> list[Setti
     if not far.any():
         return []
     is_foam = tiling == "foams"
-    rate = FOAM_RATE if is_foam else lattice_for(tiling, numbers).rate_of(numbers)
+    rate = FOAM_RATE if is_foam else lattice_for(tiling, numbers).worst_of(numbers)
     radius = math.sqrt(numbers) / 2 if is_foam else lattice_for(tiling, numbers).radius_of(numbers)
     centre, made = width_at(rate * far[:, None], level), []
     for width in (two_digits(centre * 2 ** (step / 2)) for step in _STEPS):

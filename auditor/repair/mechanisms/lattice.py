@@ -1,13 +1,14 @@
 """Lattices: vectors rounded to the nearest point of a lattice that r shifts, for any number of dimensions.
 
 Guarantee: with cells of volume 1 and x - y of direction u, Pr[R(x) != R(y)] is at most |x - y|_2 times the area of a
-cell's shadow along u, which is at most `rate` |x - y|_2, and |R(x) - x|_2 <= `radius`. On average over two independent
-copies of a vector of mean variance s^2 a coordinate it is at most 2 / sqrt(3) rate sqrt(d) s.
+cell's shadow along u, which is at most `worst`, and |R(x) - x|_2 <= `radius`. On average over two independent copies of
+a vector of mean variance s^2 a coordinate it is at most 2 / sqrt(3) `rate` sqrt(d) s.
 
     V       the cell of a lattice: the points that are nearer to 0 than to any other of its points
     v       a relevant vector: V has a facet halfway to it, of area a_v; p_v = a_v |v| / (2 n vol V) are shares of V
     n       dimension of the lattice; d numbers are cut into blocks of n, the last filled up with zeros
-    rate    sqrt(n sum_v p_v / |v|^2), an upper bound on the shadow at the worst direction
+    worst   the shadow at the worst direction, or an upper bound on it
+    rate    sqrt(n sum_v p_v / |v|^2), which is one too
 
 Proof. The shift is uniform, so U = R(x) - x is uniform in V and Pr[R(x) != R(y)] that of U + t u leaving V, t =
 |x - y|: on a chord of V along u of length L the last min(L, t) leave, and the chords' footprint is V's shadow. As t
@@ -19,7 +20,7 @@ Jensen the square of the shadow is at most n^2 sum_v p_v <v, u>^2 / |v|^4 = rate
 which bounds the mean over u too, would be up to sqrt(n) times as much.)
 Copies c and c' of a vector with covariance C: E|<v, c - c'>| <= 2 / sqrt(3) sqrt(v^T C v) (Gini, see `grid`), and by
 Jensen again n sum_v p_v sqrt(v^T C v) / |v|^2 <= rate sqrt(trace C), an equality for one orbit of v and C a multiple
-of 1. Blocks: those of B blocks add up, rate sum_b |x_b - y_b|_2 <= rate sqrt(B) |x - y|_2, and radii by their squares.
+of 1. Blocks: those of B blocks add up, sum_b |x_b - y_b|_2 <= sqrt(B) |x - y|_2, and radii by their squares.
 
 Of cells with volume vol V everything follows by scaling with vol^(-1/n):
     Z^n    relevant +-e_i; rate^2 = n, radius^2 = n/4: boxes (`grid`)
@@ -74,7 +75,8 @@ class Lattice:
 
     name: str
     n: int
-    rate: float  # an upper bound on the shadow of a cell
+    worst: float  # what the shadow of a cell is at most
+    rate: float
     radius: float
     unit: float  # of the coordinates in which its points are found
     period: float  # of these coordinates in each axis; 0 for A_n*
@@ -83,8 +85,12 @@ class Lattice:
     def blocks(self, d: int) -> int:
         return -(-d // self.n)
 
+    def worst_of(self, d: int) -> float:
+        """Return how often vectors of d numbers are parted at most, by their distance in widths."""
+        return self.worst * math.sqrt(self.blocks(d))
+
     def rate_of(self, d: int) -> float:
-        """Return what close vectors of d numbers are parted with at most, by their distance in widths."""
+        """Return how often two copies of a vector of d numbers are parted at most, by 2 / sqrt(3) of its deviation."""
         return self.rate * math.sqrt(self.blocks(d))
 
     def radius_of(self, d: int) -> float:
@@ -94,13 +100,14 @@ class Lattice:
 
 def d_lattice(n: int) -> Lattice:
     unit = 2 ** (-1 / n)
-    return Lattice("D", n, math.sqrt(n / 2) / unit, unit * max(1.0, math.sqrt(n) / 2), unit, 2.0, nearest_even)
+    worst, rate = math.sqrt(n * (2 * n - 1) / (6 * (n - 1))) / unit, math.sqrt(n / 2) / unit
+    return Lattice("D", n, worst, rate, unit * max(1.0, math.sqrt(n) / 2), unit, 2.0, nearest_even)
 
 
 def a_dual(n: int) -> Lattice:
     unit = (n + 1) ** (1 / (2 * n))
     rate, radius = math.sqrt(n * (n + 7) / (2 * (n + 1))), math.sqrt(n * (n + 2) / (12 * (n + 1)))
-    return Lattice("A*", n, rate / unit, radius * unit, unit, 0.0, nearest_slanted)
+    return Lattice("A*", n, rate / unit, rate / unit, radius * unit, unit, 0.0, nearest_slanted)
 
 
 def nearest_even(y: Reals) -> Reals:
@@ -181,8 +188,8 @@ def _nearest_leech(y: Reals) -> Reals:
     return np.asarray(min(found, key=lambda one: one[0])[1])
 
 
-E8 = Lattice("E8", 8, 2.0, 1.0, 1.0, 2.0, nearest_e8)
-LEECH = Lattice("Leech", 24, math.sqrt(6), math.sqrt(2), 1 / math.sqrt(8), 8.0, nearest_leech)
+E8 = Lattice("E8", 8, math.sqrt(124 / 45), 2.0, 1.0, 1.0, 2.0, nearest_e8)
+LEECH = Lattice("Leech", 24, math.sqrt(6), math.sqrt(6), math.sqrt(2), 1 / math.sqrt(8), 8.0, nearest_leech)
 
 
 def least_cost(d: int) -> Lattice:
@@ -257,7 +264,7 @@ def from_hyperplane(y: Reals) -> Reals:
 
 
 def lattice_mismatch(first: Numbers, second: Numbers, width: Numbers = 1.0, lattice: str = "best") -> float:
-    """Return an upper bound, rate |first - second|_2 / width, on the probability that a lattice parts two vectors."""
+    """Return an upper bound, worst |first - second|_2 / width, on the probability that a lattice parts two vectors."""
     with np.errstate(over="ignore"):
         far = np.ravel(parted(first, second) / width)
-        return min(1.0, lattice_for(lattice, len(far)).rate_of(len(far)) * float(np.linalg.norm(far)))
+        return min(1.0, lattice_for(lattice, len(far)).worst_of(len(far)) * float(np.linalg.norm(far)))
