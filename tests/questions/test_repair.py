@@ -394,6 +394,9 @@ def test_the_subjects_oracle_judges_outputs_of_its_own_kind(folder: Path) -> Non
             r"rounded has no argument wide \(did you mean width\?\); it takes width, tiling",
         ),
         ({"with_": "thresholded"}, r'thresholded needs low and high: write e.g. --with "thresholded\(low=0.0, high='),
+        ({"with_": "erm"}, r'erm needs alpha: write e.g. --with "erm\(alpha=0.1\)"'),
+        ({"with_": "private(chunks=9)"}, r'needs eps and delta: write e.g. --with "private\(chunks=136, eps=1, delta='),
+        ({"with_": "private(chunks=9, eps=1, delta=0.1)"}, "chunks=9 are too few for eps=1 and delta=0.1: noise would"),
         ({"with_": "rounded(width=-1)"}, r"^--with rounded\(width=-1\): width=-1 must be a number above 0"),
     ],
 )

@@ -12,6 +12,7 @@ from support.exact import check_frequency
 from support.requests import audit
 
 from auditor import AuditorError
+from auditor.questions.repair.settings import read_setting
 from auditor.randomness import from_key, root_key
 from auditor.repair import (
     correlated,
@@ -77,6 +78,18 @@ def test_a_stated_law_passes_where_a_draw_fails() -> None:
 def test_what_is_no_law_is_refused(law: Any, words: str) -> None:
     with pytest.raises(AuditorError, match=words):
         correlated(lambda sample, r: law)([1.0], 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("correlated", "correlated(softly)"),
+        ("erm(alpha=0.1)", "erm(softly, alpha=0.1, rho=0.1)"),
+        ("private(chunks=40, eps=2, delta=0.01)", "private(softly, chunks=40, eps=2, delta=0.01)"),
+    ],
+)
+def test_repair_takes_them_by_name(text: str, shown: str) -> None:
+    assert repr(read_setting(text).wrap(softly)) == shown
 
 
 # Noisy counts over chunks.

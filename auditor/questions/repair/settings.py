@@ -26,6 +26,8 @@ from auditor.repair.mechanisms.foam import RATE as FOAM_RATE
 from auditor.repair.mechanisms.grid import leaves_nothing, two_digits, why_useless, width_at
 from auditor.repair.mechanisms.lattice import lattice_for
 from auditor.repair.numbers_of import Apart, Widths, take_apart
+from auditor.repair.privacy import correlated, private
+from auditor.repair.risks import erm
 from auditor.repair.rounding import rounded
 from auditor.repair.seam import Repaired
 from auditor.repair.steadying import sites
@@ -38,9 +40,19 @@ BY_COUNT, BY_MEAN = 0.6, 0.8  # shares of the target that an audit's pairs can c
 AIM = 0.9  # share of that which the middle setting is made for, from the few pairs that were looked at
 _STEPS = range(-5, 4)  # the settings around it, by factors of sqrt(2)
 _WRAPPERS: Mapping[str, Callable[..., Repaired]] = {
-    fn.__name__: fn for fn in (rounded, rounded_up, conformal, chosen, thresholded, voted, agreed, aligned, sites)
+    fn.__name__: fn
+    for fn in (
+        *(rounded, rounded_up, conformal, chosen, thresholded, voted, agreed, aligned, sites),
+        *(erm, correlated, private),
+    )
 }
-_EXAMPLES = {"rounded_up": "width=0.2", "conformal": "a=0.1, width=0.2", "thresholded": "low=0.0, high=0.2"}
+_EXAMPLES = {
+    "rounded_up": "width=0.2",
+    "conformal": "a=0.1, width=0.2",
+    "thresholded": "low=0.0, high=0.2",
+    "erm": "alpha=0.1",
+    "private": "chunks=136, eps=1, delta=1e-6",
+}
 KEEP_VIEW = ("rounded", "voted", "agreed", "sites")  # their outputs are of the learner's kind, and so is the view
 _ATTRIBUTES = ("coef_", "intercept_")  # what linear models predict with
 _SIMILAR = 3.0  # scales within this factor of each other share a width
