@@ -31,7 +31,7 @@ from auditor.trials.preflight import (
     PreflightFound,
     ShownOutput,
     Step,
-    check_files,
+    check_files_between_runs,
     conclude,
 )
 from auditor.trials.second_process import SecondProcess
@@ -158,7 +158,9 @@ def _looked_at(cell: Cell, bench: Bench, engine: Engine, other: SecondProcess | 
     except HiddenState:
         if other:
             with suppress(TimeIsUp):  # what was found says enough
-                check_files(bench, other.files())  # a file that a run keeps says more, and the same at every audit
+                check_files_between_runs(
+                    bench, other.files()
+                )  # a file that a run keeps says more, and the same at every audit
         raise
     except SubjectRaised as error:
         if cell.size == 0:

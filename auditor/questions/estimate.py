@@ -22,7 +22,7 @@ from auditor.questions.cell_inquiries import load_asked
 from auditor.questions.judgement import found_words
 from auditor.questions.pairs import Churn, PairsInquiry, apart_words, check_has_churn
 from auditor.request import SCALE, SCORE, SURE, Options, Request, option
-from auditor.statistics.cost import always_enough, fewest_pairs, next_look, soonest
+from auditor.statistics.cost import always_enough, fewest_pairs, next_look_at_width, soonest
 from auditor.statistics.digits import about, between, exact, sure
 from auditor.statistics.interval import MeanEvidence, two_sided
 from auditor.trials.cell import make_cell
@@ -132,7 +132,7 @@ class EstimateInquiry(PairsInquiry):
         if n >= self.look:
             low, high = self.limits()
             self.decided = high - low <= self.plan.wanted
-            self.look = next_look(n, high - low, self.plan.wanted)
+            self.look = next_look_at_width(n, high - low, self.plan.wanted)
         return self.decided
 
     def limits(self) -> tuple[float, float]:

@@ -21,10 +21,10 @@ from auditor.report.terminal import STYLES, show_parts
 from auditor.report.words import (
     baseline_offers,
     count_trials,
-    describe,
     make_report,
     measure_name,
     open_range,
+    report_parts,
     shared_confidence,
 )
 from auditor.statistics.digits import at_least, at_most, exact
@@ -50,7 +50,7 @@ def show_summary(
         unmet = f": {record.verdict}, expected {record.expect}"
         out.print(Text.assemble("\n", (visible(record.label), "bold"), unmet))
         out.print(Padding(Text(visible(record.reason, keep="\n")), (0, 0, 0, 2)))
-        show_parts([*describe(record, verbose=True)][2:] if verbose else make_report(record).evidence, out)
+        show_parts([*report_parts(record, verbose=True)][2:] if verbose else make_report(record).evidence, out)
     for words, subject in baseline_offers(records):
         out.print(Text.assemble("\n", (visible(subject), "bold"), f": {words}"))
     met = len(records) - len(surprises)

@@ -17,7 +17,7 @@ from auditor.escape import shortened, visible, without_commands
 from auditor.flow.parts import Bar, Chart, Command, Facts, Listing, Part, Table, Words, as_called, top_of
 from auditor.flow.record import Record
 from auditor.report.columns import Column, TableRows
-from auditor.report.words import describe
+from auditor.report.words import report_parts
 from auditor.statistics.digits import exact
 
 MORE = "More with --verbose: sample, intervals, budget, cost, and an example in full."
@@ -32,13 +32,13 @@ _COLOURS = {"dim": "dim", "error": "magenta", "warning": "yellow", "info": "dim"
 def show(record: Record, console: Console, *, verbose: bool = False) -> None:
     """Print the report of a record: what fits on one screen, or all of it."""
     more = [] if verbose or record.verdict == "error" else [Words(MORE, "dim")]
-    show_parts([*describe(record, verbose=verbose), *more], console)
+    show_parts([*report_parts(record, verbose=verbose), *more], console)
 
 
 def as_text(record: Record, width: int = 100, *, verbose: bool = False) -> str:
     """Return the report without colour: what fits on one screen, or all of it, for a log that nobody can ask again."""
     console = Console(file=io.StringIO(), width=width, color_system=None, markup=False, emoji=False, highlight=False)
-    show_parts(describe(record, verbose=verbose), console)
+    show_parts(report_parts(record, verbose=verbose), console)
     assert isinstance(console.file, io.StringIO)
     return without_commands(console.file.getvalue().rstrip())
 

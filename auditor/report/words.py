@@ -91,7 +91,7 @@ def make_report(record: Record, *, verbose: bool = False) -> Report:
     )
 
 
-def describe(record: Record, *, verbose: bool = False) -> Iterator[Part]:
+def report_parts(record: Record, *, verbose: bool = False) -> Iterator[Part]:
     """Yield the parts of a report in the order in which a person reads them: all, or what fits on one screen."""
     report = make_report(record, verbose=verbose)
     yield from (report.title, report.reason)

@@ -15,7 +15,7 @@ from auditor.files import read_bytes
 from auditor.host.boundary import in_host
 from auditor.sources.frames import (
     columns_of,
-    kind_of,
+    kind_of_table,
     library_of,
     row_names,
     rows_beside,
@@ -160,7 +160,7 @@ class Dataset:
 
     def law(self, size: int = LARGEST) -> Law:
         """Return the law of one row, each row with the same probability; UnknownTruth for a table that is no array."""
-        if kind := kind_of(self.rows):
+        if kind := kind_of_table(self.rows):
             raise UnknownTruth(f"the values of {self.name} cannot be listed: its rows are a {kind}, and not an array")
         return self._law()
 
@@ -256,7 +256,7 @@ def takes_kind(spec: object) -> bool:
     return isinstance(spec, str) and not is_shift(spec) and spec.partition("#")[0].endswith(TABLES)
 
 
-def check_kind(kind: str) -> str:
+def check_kind_of_table(kind: str) -> str:
     """Return the kind of table that --as asks for; BadValue where it is unknown or its library is not installed."""
     if kind not in KINDS:
         raise BadValue("as", kind, f"must be one of {', '.join(KINDS)}{suggestion(kind, KINDS)}")

@@ -143,11 +143,11 @@ def _own_cells(data: Any) -> Any:
     return data
 
 
-def memory_of(data: Any) -> int:
+def bytes_of(data: Any) -> int:
     """Return how many bytes a table, an array or a tuple of them takes; 8 for anything else."""
     library = library_of(data)
     if isinstance(data, tuple) or library == "dict":
-        return sum(map(memory_of, data.values() if isinstance(data, dict) else data))
+        return sum(map(bytes_of, data.values() if isinstance(data, dict) else data))
     if library == "pandas":
         columns = [data.iloc[:, place] for place in range(data.shape[1])] if data.ndim > 1 else [data]
         return sum(int(column.memory_usage(index=False, deep=True)) for column in columns)
@@ -178,7 +178,7 @@ def as_matrix(x: Any) -> Any:
     return x.to_frame() if library in ("pandas", "polars") and len(x.shape) == 1 else x
 
 
-def kind_of(data: Any) -> str | None:
+def kind_of_table(data: Any) -> str | None:
     """Return what a table is in words, "pandas DataFrame" say, or the first in (X, y); None where there is none."""
     for part in data if isinstance(data, tuple) else (data,):
         if library := library_of(part):

@@ -40,7 +40,7 @@ from numpy.random import Generator
 from auditor.errors import BadValue, SourceError, UsageError, suggestion
 from auditor.sources.frames import column_at, columns_of, rows_in, with_column_at
 from auditor.sources.law import unique
-from auditor.sources.series import block_length, is_integrated, is_sorted, numbers_by_name
+from auditor.sources.series import block_length, is_sorted, numbers_by_name, seems_integrated
 from auditor.statistics.digits import at_most, percent
 
 Places = npt.NDArray[np.intp]
@@ -423,7 +423,7 @@ def _blocks(text: str, argument: str, rows: Any, names: tuple[str, ...], count: 
         raise UsageError(f"--resample {text} is for a series of at least {_LEAST} rows, and there are {count}")
     every = numbers_by_name(rows, names)
     series = {name: one for name, one in every.items() if not is_sorted(one)} or every  # without time stamps beside it
-    for name in (name for name, one in series.items() if is_integrated(one)):
+    for name in (name for name, one in series.items() if seems_integrated(one)):
         raise UsageError(
             f"--resample {text} needs a series that is stationary, and {_called(name)} is integrated, has a trend, or "
             f"returns to its mean too slowly for {count:,} rows to show it: draw from its differences, np.diff(x), or "

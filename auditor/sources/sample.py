@@ -26,7 +26,7 @@ import numpy.typing as npt
 from numpy.random import Generator
 
 from auditor.errors import SampleError, UsageError
-from auditor.sources.frames import kind_of
+from auditor.sources.frames import kind_of_table
 from auditor.sources.law import LARGEST, PIECE, Law, Query, as_values, fall, prefix, unique
 
 Integers = npt.NDArray[np.int64]
@@ -57,7 +57,7 @@ class Sample(ABC):
         """
         if isinstance(data, Sample):
             return data
-        if kind := kind_of(data):
+        if kind := kind_of_table(data):
             raise UsageError(f"an auditor.Sample holds arrays, and these rows are a {kind}: take them as they are")
         return RowSample(data, own)
 

@@ -198,7 +198,7 @@ def block_length(series: Reals) -> float:
     return float(min(max(1.0, (slope**2 / spectrum**2 * n) ** (1 / 3)), longest))
 
 
-def is_integrated(series: Reals) -> bool:
+def seems_integrated(series: Reals) -> bool:
     """True if the augmented Dickey-Fuller test at 5 % does not tell a series from an integrated one.
 
     The change of a row is regressed on the row before, a constant and the last changes, as many as make the Bayesian

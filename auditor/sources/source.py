@@ -42,7 +42,7 @@ from auditor.literals import read_call
 from auditor.lookup import call_user_code, find_object, importable_name
 from auditor.sources.datasets import Dataset, from_arrays, from_rows, is_file_spec, is_shift, read_file
 from auditor.sources.distribution import COMMON, Distribution, Remembered, common_distribution, scipy_stats
-from auditor.sources.frames import kind_of, library_of, memory_of, own, rows_in
+from auditor.sources.frames import bytes_of, kind_of_table, library_of, own, rows_in
 from auditor.sources.items import has_items, is_row, read_items
 from auditor.sources.law import LARGEST, LISTED, Finite, Law, Query, pmf
 from auditor.sources.resampling import parse
@@ -410,7 +410,7 @@ def check_size(source: Source, size: int, rng: Generator, *, can_count: bool = F
         needed = size * _bytes_a_row(source, row, rng)
     except SourceError:
         return  # a sampler may need more than one row; its full draw will be checked
-    if can_count and (kind := kind_of(row)):
+    if can_count and (kind := kind_of_table(row)):
         raise UsageError(
             f"source {source.name} draws a {kind}, and an auditor.Sample holds arrays: leave the annotation out to "
             "get the table itself" + (", or use --as numpy" if isinstance(source, Dataset) else "")
@@ -428,10 +428,10 @@ def check_size(source: Source, size: int, rng: Generator, *, can_count: bool = F
 def _bytes_a_row(source: Source, row: Any, rng: Generator) -> int:
     """Return the memory that one more row takes; the rows of a table share its categories."""
     if isinstance(source, Dataset):
-        return memory_of(source.rows) // source.count
-    if kind_of(row) is None:
-        return memory_of(row)
-    return max(8, memory_of(source.draw(rng, 2)) - memory_of(row))
+        return bytes_of(source.rows) // source.count
+    if kind_of_table(row) is None:
+        return bytes_of(row)
+    return max(8, bytes_of(source.draw(rng, 2)) - bytes_of(row))
 
 
 class Names(NamedTuple):

@@ -144,7 +144,7 @@ def coin_divergence(a: float, b: float) -> float:
     return sum(p * math.log(p / q) for p, q in terms if p > 0)
 
 
-def next_look(n: int, width: float, wanted: float) -> int:
+def next_look_at_width(n: int, width: float, wanted: float) -> int:
     """Return the first number of pairs after n at which an interval of this width may be as narrow as wanted."""
     return max(n + 1, math.ceil(n * width / wanted * (1 - _SLACK)))
 

@@ -238,7 +238,7 @@ def check_learns(estimator: Any, shown: str) -> None:
         )
 
 
-def cure_for(fit: Fit, params: Mapping[str, Any], error: BaseException | None) -> str:
+def advice(fit: Fit, params: Mapping[str, Any], error: BaseException | None) -> str:
     """Say what an estimator may want that raised in its first fit; "" if that is not known."""
     kind, of_list = type(error).__name__, isinstance(error, (AttributeError, TypeError)) and "'list'" in str(error)
     if kind == "NotFittedError":

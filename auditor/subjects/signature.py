@@ -245,7 +245,7 @@ def takes_r(fn: object) -> bool:
     return not isinstance(fn, Called) or fn.roles.r is not None
 
 
-def has_labels(fn: object) -> bool:
+def takes_labels_apart(fn: object) -> bool:
     """True for a function that is given the labels apart from the data."""
     return isinstance(fn, Called) and fn.roles.labels is not None
 

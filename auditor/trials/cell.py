@@ -21,7 +21,7 @@ from auditor.host.boundary import in_host
 from auditor.host.limits import read_memory
 from auditor.randomness import from_key
 from auditor.request import Options
-from auditor.sources.datasets import Dataset, check_kind, is_shift, takes_kind
+from auditor.sources.datasets import Dataset, check_kind_of_table, is_shift, takes_kind
 from auditor.sources.frames import as_matrix, column_at, columns_of, library_of
 from auditor.sources.resampling import parse
 from auditor.sources.shifts import Shifted
@@ -236,7 +236,7 @@ def _kind_of_rows(subject: Subject, source: object, options: Options) -> str | N
             raise UsageError(f"--as {options.as_} is for csv and parquet files: {name} is handed over as it is")
         return None
     if (kind := _first(options.as_, subject.declared.as_)) is not None:
-        return check_kind(kind)
+        return check_kind_of_table(kind)
     return installed_frame() if names_columns(subject.fn, subject.params) else None
 
 

@@ -23,9 +23,9 @@ from auditor.lookup import call_user_code
 from auditor.randomness import COMMON_KINDS
 from auditor.sources.frames import column_at, library_of, rows_in, take
 from auditor.sources.sample import Sample, copied
-from auditor.subjects.estimators import Fit, cure_for, takes_seed, unlisted
+from auditor.subjects.estimators import Fit, advice, takes_seed, unlisted
 from auditor.subjects.programs import Program, program_in
-from auditor.subjects.signature import Called, check_labels_given, has_labels, takes_r
+from auditor.subjects.signature import Called, check_labels_given, takes_labels_apart, takes_r
 from auditor.subjects.views import fitted_attributes
 from auditor.subjects.ways import words_of
 from auditor.trials.fresh_rows import same_samples
@@ -182,7 +182,7 @@ def conclude(bench: Bench, found: PreflightFound, other: SecondProcess | None) -
     """Return what the looks of both processes mean; HiddenState where the audit would not measure rho."""
     second = other.compare(found.first, found.cold) if other else "skipped: asked at other points"
     files = other.files(found.cold) if other else None
-    check_files(bench, files)
+    check_files_between_runs(bench, files)
     if second == "different":
         raise HiddenState(
             f"{bench.subject.name} gives another output in a second process, on the same sample with the same r. There "
@@ -265,7 +265,7 @@ def _has_labels(source: object) -> bool:
     return isinstance(getattr(source, "rows", None), tuple)
 
 
-def check_files(bench: Bench, files: Files | None) -> None:
+def check_files_between_runs(bench: Bench, files: Files | None) -> None:
     """Raise HiddenState if a later run's output depends on a file that an earlier run wrote."""
     if files is None or files.difference is None:
         return
@@ -364,9 +364,9 @@ def _with_cure(bench: Bench, sample: Any, index: int, error: SubjectRaised) -> S
         )
         return error.adding(words)
     if isinstance(subject.fn, Fit):
-        words = cure_for(subject.fn, subject.params, error.__cause__)
+        words = advice(subject.fn, subject.params, error.__cause__)
         return error.adding(words) if words else error
-    if isinstance(sample, tuple) and not has_labels(subject.fn):
+    if isinstance(sample, tuple) and not takes_labels_apart(subject.fn):
         return error.adding("its sample was (X, y), since the source has labels: take it apart, or name them y")
     return error
 

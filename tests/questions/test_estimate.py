@@ -20,7 +20,7 @@ from auditor.report.page.records import page_of
 from auditor.report.pictures.svg import picture
 from auditor.report.progress import Watching
 from auditor.report.terminal import as_text
-from auditor.statistics.cost import always_enough, fewest_pairs, next_look
+from auditor.statistics.cost import always_enough, fewest_pairs, next_look_at_width
 from auditor.statistics.digits import at_least, at_most
 from auditor.statistics.interval import MeanEvidence, two_sided
 from auditor.trials.trial import Trial
@@ -130,8 +130,8 @@ def test_an_interval_that_is_exactly_as_wide_as_asked_is_narrow_enough() -> None
 
 
 def test_when_it_looks_next() -> None:
-    assert [next_look(10, width, 0.2) for width in (0.4, 0.21, 0.2001, 0.1)] == [20, 11, 11, 11]
-    assert [next_look(100, width, 0.2) for width in (0.4, 0.21, 0.2001)] == [200, 105, 101]
+    assert [next_look_at_width(10, width, 0.2) for width in (0.4, 0.21, 0.2001, 0.1)] == [20, 11, 11, 11]
+    assert [next_look_at_width(100, width, 0.2) for width in (0.4, 0.21, 0.2001)] == [200, 105, 101]
 
 
 def test_without_a_mismatch_it_stops_after_the_pairs_that_were_announced() -> None:

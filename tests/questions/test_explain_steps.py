@@ -81,7 +81,7 @@ def test_pairs_are_looked_at_then_run_as_they_are_then_in_other_processes() -> N
     steps = inquiry.steps()
     [looked_at] = next(steps)
     assert looked_at == Work(LOOK, range(8))
-    first = steps.send([served(looked_at, lambda cell, index: units.look(bench, index, {}))])
+    first = steps.send([served(looked_at, lambda cell, index: units.look_at_outputs(bench, index, {}))])
     names = {inquiry.cells[work.cell].name: work.wanted for work in first}
     assert names == {"as it is": range(8), "hidden-state, one sample twice": range(8)}
     inquiry = begun()

@@ -20,11 +20,12 @@ from learners import caused, hunted
 from support.requests import bench_of, inquiry_of, served
 
 from auditor.flow.verdict import Tally
+from auditor.questions.cell_inquiries import Counted
 from auditor.questions.explain import units
 from auditor.questions.explain.conclusion import causes_of
 from auditor.questions.explain.evidence import ExperimentCounts
 from auditor.questions.explain.units import with_sham
-from auditor.questions.hunt.inquiry import Confirmation, Evidence
+from auditor.questions.hunt.inquiry import Confirmation
 from auditor.randomness import from_key
 from auditor.statistics.but_for import Changed, log_evidence, needed
 from auditor.statistics.interval import MeanEvidence, log_e_fail, log_e_pass, sequence_upper, two_sided
@@ -47,7 +48,7 @@ def explaining(fn: Callable[..., Any] = caused.raw_mean, source: str = "norm", *
     steps = inquiry.steps()
     [work] = next(steps)
     inquiry.opened(work.cell, bench)
-    steps.send([served(work, lambda cell, index: units.look(bench, index, {}))])
+    steps.send([served(work, lambda cell, index: units.look_at_outputs(bench, index, {}))])
     return inquiry
 
 
@@ -430,7 +431,7 @@ def hunting() -> Any:
 
 
 def confirmation(number: int, alpha: float = ALPHA, goal: float = 0.1) -> Confirmation:
-    return Confirmation(number, {}, Evidence(hunting().cells[0], 0.95), goal, alpha)
+    return Confirmation(number, {}, Counted(hunting().cells[0], 0.95), goal, alpha)
 
 
 @pytest.mark.parametrize("number", [1, 2, 4])
@@ -513,7 +514,7 @@ def test_a_candidate_lacks_the_evidence_of_its_batch(batch: int) -> None:
 
 
 def test_both_sides_of_a_mean_share_the_error_of_its_interval() -> None:
-    one = Evidence(hunting().cells[0], 0.95, mean=MeanEvidence())
+    one = Counted(hunting().cells[0], 0.95, mean=MeanEvidence())
     assert one.mean is not None
     for value in (0.1, 0.4, 0.2) * 10:
         one.mean.add(value)

@@ -13,7 +13,7 @@ from rich.console import Console
 from auditor.flow.parts import Details, Facts
 from auditor.flow.record import Record
 from auditor.report.terminal import MORE, as_text, show
-from auditor.report.words import bars_of, describe, make_report
+from auditor.report.words import bars_of, make_report, report_parts
 from auditor.statistics.interval import MeanEvidence
 from tests.support.requests import ask, audit
 
@@ -82,9 +82,9 @@ def test_an_estimate_of_a_mean_has_its_standard_error() -> None:
     own = record.measures[0]
     assert own.standard_error is not None
     said = f"rho {own.estimate:.3g}, with a standard error of {own.standard_error:.2g}, over {record.pairs} pairs"
-    (facts,) = [part for part in describe(record) if isinstance(part, Facts)]
+    (facts,) = [part for part in report_parts(record) if isinstance(part, Facts)]
     assert [*facts.rows] == [("estimate", said)]
-    assert not [part for part in describe(asked("fail")) if isinstance(part, Facts)], "a share is counted"
+    assert not [part for part in report_parts(asked("fail")) if isinstance(part, Facts)], "a share is counted"
 
 
 def test_the_standard_error_is_that_of_the_mean() -> None:

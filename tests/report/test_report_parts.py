@@ -23,7 +23,7 @@ from auditor.report.formats.markdown import markdown_of
 from auditor.report.pictures.plot import plot
 from auditor.report.pictures.svg import draw_chart, picture
 from auditor.report.terminal import as_text, show_parts
-from auditor.report.words import describe
+from auditor.report.words import report_parts
 
 NASTY = "[red]<b>\x1b[31m\u202e|`x`"
 BANDS = Series("rho", "band", [(1.0, 0.1, 0.2, 0.3), (10.0, 0.2, 0.4, 0.6), (100.0, None, None, None)])
@@ -152,15 +152,15 @@ def test_a_question_that_is_not_installed_can_be_read(record: Record) -> None:
 
 
 def test_what_a_question_knows_better_stands_in_its_place(record: Record) -> None:
-    (facts,) = [part for part in describe(record, verbose=True) if isinstance(part, Facts)]
+    (facts,) = [part for part in report_parts(record, verbose=True) if isinstance(part, Facts)]
     names = [row[0] for row in facts.rows]
     assert names == ["rho", "sample", "budget", "interval", "confidence", "cost"]
     found = requests.ask("reuse", _answer, _uniform, analyst=_analyst, queries=2, size=3, rho=0.5, fixed=40)
-    (facts,) = [part for part in describe(found, verbose=True) if isinstance(part, Facts)]
+    (facts,) = [part for part in report_parts(found, verbose=True) if isinstance(part, Facts)]
     rows = {row[0]: "".join(row[1:]) for row in facts.rows}
     assert [*rows][:4] == ["distance", "above", "below", "analyst"]
     assert rows["confidence"].startswith("verdict and distance are one statement")
-    (bar,) = [part for part in describe(found) if isinstance(part, Bar)]
+    (bar,) = [part for part in report_parts(found) if isinstance(part, Bar)]
     assert bar.target == 0.5
 
 

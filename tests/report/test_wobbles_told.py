@@ -19,7 +19,7 @@ from auditor.flow.parts import Bar, Listing
 from auditor.flow.record import Record
 from auditor.report.formats import FORMATS
 from auditor.report.terminal import as_text
-from auditor.report.words import advice, describe, wobble_parts
+from auditor.report.words import advice, report_parts, wobble_parts
 from auditor.values.elements import Element, SeenText, Wobbles
 
 
@@ -143,7 +143,7 @@ def test_where_nothing_differed_there_is_nothing_to_tell() -> None:
     record = audit(lambda sample, r: 3, "norm", size=3)
     assert record.wobbles is not None
     assert (record.verdict, [*wobble_parts(record)], [*advice(record)]) == ("pass", [], [])
-    (bar,) = [part for part in describe(record) if isinstance(part, Bar)]
+    (bar,) = [part for part in report_parts(record) if isinstance(part, Bar)]
     assert bar.centre == 0
     assert "█──" not in (drawn := as_text(record, verbose=True))
     assert re.search(r" 0 ░+┃─+ 0.2", drawn)

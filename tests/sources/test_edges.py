@@ -21,7 +21,7 @@ from auditor.errors import BadValue, SampleError, SourceError, UnknownTruth, Usa
 from auditor.sources import distribution, source, tables
 from auditor.sources.datasets import Dataset, from_arrays, is_file_spec, is_shift, read_file, takes_kind
 from auditor.sources.distribution import Coin, Common, common_distribution, tails_cut
-from auditor.sources.frames import as_matrix, memory_of, own, rows_in
+from auditor.sources.frames import as_matrix, bytes_of, own, rows_in
 from auditor.sources.law import LARGEST, PIECE, Finite, Law, pmf, points, unique
 from auditor.sources.sample import CountSample, RowSample, Sample, chance_of_fewer, check_odd, copied, copier_of
 from auditor.sources.shifts import split_arguments
@@ -876,14 +876,14 @@ def test_what_cannot_change_is_not_copied() -> None:
 
 
 def test_bytes_and_rows_of_each_kind_of_table() -> None:
-    assert memory_of(np.ones(3)) == 24
-    assert memory_of((np.ones(3), np.ones(1))) == 32
-    assert memory_of("text") == 8
-    assert memory_of({"a": np.ones(3), "b": [1, 2, 3]}) == 24 + 3 * sys.getsizeof(1)
-    assert memory_of(pandas.DataFrame({"a": np.ones(3), "b": np.ones(3)})) == 48
-    assert memory_of(pandas.Series(np.ones(3))) == 24
+    assert bytes_of(np.ones(3)) == 24
+    assert bytes_of((np.ones(3), np.ones(1))) == 32
+    assert bytes_of("text") == 8
+    assert bytes_of({"a": np.ones(3), "b": [1, 2, 3]}) == 24 + 3 * sys.getsizeof(1)
+    assert bytes_of(pandas.DataFrame({"a": np.ones(3), "b": np.ones(3)})) == 48
+    assert bytes_of(pandas.Series(np.ones(3))) == 24
     matrix = scipy.sparse.csr_array(np.eye(3))
-    assert memory_of(matrix) == matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes
+    assert bytes_of(matrix) == matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes
     assert rows_in({"a": [1, 2], "b": [1]}) == -1
     assert rows_in({"a": [1, 2], "b": [1, 2]}) == 2
     assert rows_in(matrix) == 3

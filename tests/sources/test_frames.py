@@ -21,10 +21,10 @@ from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError
 from auditor.randomness import from_key, root_key
 from auditor.sources.frames import (
     as_matrix,
+    bytes_of,
     columns_of,
-    kind_of,
+    kind_of_table,
     library_of,
-    memory_of,
     own,
     rows_beside,
     rows_in,
@@ -115,7 +115,7 @@ def test_a_sparse_matrix_keeps_its_kind() -> None:
     x, y = load_dataset((matrix, np.arange(5)), "bootstrap").draw(rng(), 40)
     assert scipy.sparse.issparse(x)
     assert (x.toarray()[np.arange(40), y] == y + 1).all()
-    assert memory_of(x) > 40 * 8
+    assert bytes_of(x) > 40 * 8
 
 
 def test_an_audit_of_a_frame_agrees_with_that_of_its_array() -> None:
@@ -284,13 +284,13 @@ def test_predictions_are_compared_on_rows_of_the_samples_kind(tmp_path: Path) ->
 
         def predict(self, x: Any) -> Any:
             assert columns_of(x) == self.names_, "the same kind, with the same columns"
-            return [f"{kind_of(x)} {rows_in(x)}"]
+            return [f"{kind_of_table(x)} {rows_in(x)}"]
 
     PANDAS[["number", "word"]].assign(label=Y).to_csv(tmp_path / "probe.csv", index=False)
     for table in (PANDAS[["number", "word"]], POLARS[["number", "word"]]):
         for probe, expected in ((7, 7), (f"{tmp_path / 'probe.csv'}#label", N)):
             bench = bench_of(Spy(), (table, Y), probe=probe)
-            assert bench.see(bench.run(0, 0)) == [f"{kind_of(table)} {expected}"]
+            assert bench.see(bench.run(0, 0)) == [f"{kind_of_table(table)} {expected}"]
 
 
 def test_what_is_of_no_library() -> None:

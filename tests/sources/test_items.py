@@ -16,7 +16,7 @@ import auditor
 from auditor.cli.command_line import run
 from auditor.errors import SourceError, UnknownTruth, UsageError
 from auditor.randomness import from_key, root_key
-from auditor.sources.frames import columns_of, memory_of
+from auditor.sources.frames import bytes_of, columns_of
 from auditor.sources.items import read_items, size_of
 from auditor.sources.source import as_sources, load_dataset
 
@@ -217,7 +217,7 @@ def test_the_law_of_a_list_is_not_known_and_its_size_is_about_right() -> None:
     with pytest.raises(UnknownTruth, match="its rows are a list, and not an array"):
         load_dataset(TEXTS, "bootstrap").expect(len)
     assert size_of({"a": [np.zeros(1000)]}) > 8000
-    assert memory_of(["x" * 1000] * 5000) > 5_000_000
+    assert bytes_of(["x" * 1000] * 5000) > 5_000_000
 
 
 def test_a_learner_that_wants_a_sample_and_an_estimator_of_texts() -> None:

@@ -16,7 +16,7 @@ from support.random_series import ar1
 from support.requests import audit
 
 from auditor.randomness import from_key, root_key
-from auditor.sources.series import block_length, covariances, is_integrated, why_series
+from auditor.sources.series import block_length, covariances, seems_integrated, why_series
 from auditor.sources.source import load_dataset
 
 
@@ -56,19 +56,19 @@ def test_blocks_of_independent_rows_are_rows_and_none_is_longer_than_a_third() -
 def test_an_integrated_series_is_taken_for_stationary_in_one_of_twenty() -> None:
     """And a stationary one with phi = 0.7 and 200 rows hardly ever for integrated. False alarm 1e-6 each."""
     tries = 1000
-    walks = sum(not is_integrated(noise("unit", i, n=200).cumsum()) for i in range(tries))
+    walks = sum(not seems_integrated(noise("unit", i, n=200).cumsum()) for i in range(tries))
     least, most = binom.ppf(5e-7, tries, 0.035), binom.isf(5e-7, tries, 0.065)
     print(f"{walks} of {tries} walks taken for stationary, in [{least:.0f}, {most:.0f}] for 5 % give or take 1.5 %")
     assert least <= walks <= most
-    tame = sum(is_integrated(ar1(noise("tame", i, n=200), 0.7)) for i in range(tries))
+    tame = sum(seems_integrated(ar1(noise("tame", i, n=200), 0.7)) for i in range(tries))
     print(f"{tame} of {tries} stationary series taken for integrated, at most {binom.isf(1e-6, tries, 0.01):.0f}")
     assert tame <= binom.isf(1e-6, tries, 0.01)
 
 
 def test_a_line_is_a_trend_and_a_pattern_is_none() -> None:
-    assert is_integrated(np.arange(50.0))
-    assert not is_integrated(np.arange(60.0) % 3)
-    assert is_integrated(np.arange(200) / 50 + noise("trend", n=200))
+    assert seems_integrated(np.arange(50.0))
+    assert not seems_integrated(np.arange(60.0) % 3)
+    assert seems_integrated(np.arange(200) / 50 + noise("trend", n=200))
 
 
 SERIES = ar1(noise("series"), 0.7)
@@ -139,7 +139,7 @@ def test_a_report_warns_and_names_the_option() -> None:
 
 def test_a_short_series_is_held_against_few_of_its_last_changes() -> None:
     """Two of 20 rows, where twelve would leave none to compare; the test tells noise in five of six cases."""
-    assert sum(is_integrated(noise("short", i, n=20)) for i in range(60)) <= 20
+    assert sum(seems_integrated(noise("short", i, n=20)) for i in range(60)) <= 20
 
 
 def by_the_papers_formula(series: np.ndarray) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from auditor.errors import UsageError
-from auditor.sources.frames import kind_of
+from auditor.sources.frames import kind_of_table
 from auditor.sources.source import load_dataset
 
 
@@ -50,7 +50,7 @@ def test_what_was_fetched_is_drawn_from(home: Path) -> None:
     x, y = load_dataset("sklearn:fetch_california_housing", "bootstrap").rows
     assert (x.shape, y.shape) == ((20, 8), (20,))
     framed = load_dataset("sklearn:fetch_california_housing(as_frame=True)", "bootstrap")
-    assert kind_of(framed.rows) == "pandas DataFrame"
+    assert kind_of_table(framed.rows) == "pandas DataFrame"
     assert "MedInc" in framed.columns
 
 
@@ -98,7 +98,7 @@ def test_no_source_says_where_pickles_are() -> None:
 
 
 def test_frames_are_kept_where_they_are_asked_for() -> None:
-    assert kind_of(load_dataset("sklearn:load_iris(as_frame=True)", "bootstrap").rows) == "pandas DataFrame"
-    assert kind_of(load_dataset("sklearn:load_iris", "bootstrap").rows) is None
+    assert kind_of_table(load_dataset("sklearn:load_iris(as_frame=True)", "bootstrap").rows) == "pandas DataFrame"
+    assert kind_of_table(load_dataset("sklearn:load_iris", "bootstrap").rows) is None
     with pytest.raises(UsageError, match=r"no 'fetch_californa_housing' \(did you mean fetch_california_housing\?\)"):
         load_dataset("sklearn:fetch_californa_housing", "bootstrap")

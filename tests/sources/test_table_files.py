@@ -26,7 +26,7 @@ from auditor.cli.config import read_config, settle
 from auditor.cli.pytest_plugin import _check_accepted
 from auditor.errors import BadValue, UsageError
 from auditor.sources.datasets import read_file
-from auditor.sources.frames import kind_of
+from auditor.sources.frames import kind_of_table
 from auditor.sources.source import load_source
 from auditor.trials.identity import replay_command
 
@@ -45,7 +45,7 @@ def csv(tmp_path: Path) -> Path:
 
 
 def kind(sample: Any, r: Any) -> str:
-    return str([kind_of(part) for part in sample] if isinstance(sample, tuple) else kind_of(sample))
+    return str([kind_of_table(part) for part in sample] if isinstance(sample, tuple) else kind_of_table(sample))
 
 
 def tree(*columns: Any) -> Any:
@@ -72,7 +72,7 @@ def test_a_file_is_read_as_what_is_asked_for_holes_and_all(csv: Path, suffix: st
         ages = np.array(drawn["age"].to_numpy(), dtype=float)
         assert 0 < np.isnan(ages).sum() < 200
         assert ((ages > 40) == (np.array(labels) == 1))[~np.isnan(ages)].all()
-        assert kind_of(read_file(str(place), "bootstrap", name).rows) == f"{name} DataFrame"
+        assert kind_of_table(read_file(str(place), "bootstrap", name).rows) == f"{name} DataFrame"
     with pytest.raises(UsageError, match=r"no value for|has missing values"):
         read_file(str(place), "bootstrap", "numpy")
     with pytest.raises(UsageError, match=r"no column 'lable' \(did you mean label\?\); it has age, city, day, label"):

@@ -209,7 +209,7 @@ def test_a_missing_number_is_a_hole_and_counts_as_0() -> None:
 
 @pytest.mark.parametrize(("numbers", "values"), [(64, 64), (65, 1)])
 def test_gaps_of_more_than_64_numbers_are_added_up_in_groups(numbers: int, values: int) -> None:
-    trial = units.look(bench_of(lambda sample, r: sample, "norm", size=numbers), 0, {})
+    trial = units.look_at_outputs(bench_of(lambda sample, r: sample, "norm", size=numbers), 0, {})
     payload: Any = trial.payload
     assert (payload["numbers"], len(payload["gaps"]), len(payload["values"])) == (numbers, 64, values)
     assert max(payload["gaps"]) >= payload["farthest"]
@@ -224,7 +224,7 @@ def test_a_row_that_differs_is_sought_at_64_places(place: int, is_found: bool) -
     def rows(rng: np.random.Generator, size: int) -> Any:
         return np.where(np.arange(size) == order[place], next(drawn), 0.0)
 
-    payload: Any = units.look(bench_of(bench.subject.fn, rows, size=100), 0, {}).payload
+    payload: Any = units.look_at_outputs(bench_of(bench.subject.fn, rows, size=100), 0, {}).payload
     assert (payload["jump"] is not None) == is_found
 
 

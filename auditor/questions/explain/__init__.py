@@ -15,7 +15,7 @@ from auditor.flow.verdict import DEFAULT_TARGET, MAX_PAIRS, PAIRS_TIMES_TARGET, 
 from auditor.questions.cell_inquiries import load_asked
 from auditor.questions.explain.answer import answer_of
 from auditor.questions.explain.inquiry import TIMES, ExplainInquiry
-from auditor.questions.explain.units import AsItIs, look
+from auditor.questions.explain.units import AsItIs, look_at_outputs
 from auditor.questions.explain.words import bars_of, explain_parts
 from auditor.questions.pairs import PairsOptions
 from auditor.request import SURE, Request, option
@@ -119,7 +119,7 @@ class Explain(Question):
     def again(self, bench: Bench, index: int) -> Iterator[Part]:
         """Show a pair as it is; and where the cell is an experiment's, the trial with what that changes."""
         yield from show_pair(bench, index)
-        if bench.unit is None or bench.unit is look or isinstance(bench.unit, AsItIs):
+        if bench.unit is None or bench.unit is look_at_outputs or isinstance(bench.unit, AsItIs):
             return
         found = bench.trial(index).difference
         yield Words(f"{'SAME' if found is None else 'DIFFERENT'}  the same pair in the experiment", "title")

@@ -27,7 +27,7 @@ from auditor.questions.cell_inquiries import Counted
 from auditor.questions.explain import conclusion
 from auditor.questions.explain.evidence import GIVEN_UP, LITTLE, ExperimentCounts
 from auditor.questions.explain.experiments import EXPERIMENTS, widths_of
-from auditor.questions.explain.units import LOOKS, AsItIs, fresh_rows, local_apart, look, moved
+from auditor.questions.explain.units import LOOKS, AsItIs, fresh_rows, local_apart, look_at_outputs, moved
 from auditor.sources.datasets import Dataset
 from auditor.statistics.but_for import LEFT, log_evidence, log_evidence_against, needed
 from auditor.statistics.digits import exact
@@ -79,7 +79,7 @@ class ExplainInquiry(Inquiry):
     def __post_init__(self) -> None:
         base = replace(self.cell, path=("explain",), looks=False, doubted=True, judged=False, command="explain")
         self.cells = [
-            replace(base, name="looked at", unit=look, path=("explain", "look")),
+            replace(base, name="looked at", unit=look_at_outputs, path=("explain", "look")),
             replace(base, name="as it is", unit=AsItIs()),
         ]
 

@@ -25,7 +25,7 @@ from auditor.questions.explain.samples import has_floats, has_rows, in_order, mi
 from auditor.randomness import Key, Name, from_key
 from auditor.repair.mechanisms.grid import GAPS, grouped
 from auditor.sources.datasets import Dataset
-from auditor.sources.frames import kind_of, length, taken
+from auditor.sources.frames import kind_of_table, length, taken
 from auditor.trials import likeness
 from auditor.trials.causes.elsewhere import (
     Compared,
@@ -147,7 +147,7 @@ def _on_one_grid(
     return bool(np.all(np.floor((first.numbers + offset) / width) == np.floor((second.numbers + offset) / width)))
 
 
-def look(bench: Bench, index: int, fell: Fell) -> Trial:
+def look_at_outputs(bench: Bench, index: int, fell: Fell) -> Trial:
     """Run a pair that is never counted, to see what kind of output there is and how far apart its numbers are."""
     runs = TrialRuns(bench, index, fell)
     first, second = runs.pair()
@@ -170,7 +170,7 @@ def look(bench: Bench, index: int, fell: Fell) -> Trial:
         values=[float(value) for value in numbers if math.isfinite(value)],
         rows=has_rows(sample),
         floats=has_rows(sample) and has_floats(sample),
-        table=kind_of(sample),
+        table=kind_of_table(sample),
     )
 
 
@@ -204,13 +204,13 @@ def other_order(bench: Bench, index: int, fell: Fell) -> Trial:
     first = runs.output(bench.draw(index, 0), 0)
     second = runs.output(shuffled(bench.draw(index, 0), bench.keys.probe.child("order", index)), 0)
     found = apart(first, second)
-    return runs.trial(found, close=found is not None and is_close(first, second))
+    return runs.trial(found, close=found is not None and are_close(first, second))
 
 
 # Last digits.
 
 
-def is_close(first: Any, second: Any) -> bool:
+def are_close(first: Any, second: Any) -> bool:
     """True if two outputs are the same up to last digits."""
     return not any(type(one) is NoOutput for one in (first, second)) and likeness.is_close(first, second)
 
@@ -276,7 +276,7 @@ def _run_again(runs: TrialRuns, plain: Sequence[Any], change: Callable[[Any, int
         ]
         is_within = between is not None and bool(steps) and bool(np.max(between) <= _MORE * max(map(np.max, steps)))
         is_explained = is_within or any(apart(one, other) is None for one in firsts for other in seconds)
-    return _RunAgain(moved, all(is_close(one, other) for one, other in both), is_explained)
+    return _RunAgain(moved, all(are_close(one, other) for one, other in both), is_explained)
 
 
 # r.

@@ -10,7 +10,7 @@ from auditor.flow.record import Record
 from auditor.lookup import short_name
 from auditor.report.pictures.plot import plot
 from auditor.report.several import figure_names, figures, reached
-from auditor.report.words import baseline_offers, count_trials, describe, shared_confidence
+from auditor.report.words import baseline_offers, count_trials, report_parts, shared_confidence
 from auditor.statistics.digits import exact
 
 _CELL = 300  # characters of a text from a subject, in a table or a line
@@ -53,7 +53,7 @@ def _section(record: Record, mark: str) -> Iterator[str]:
     expected = "" if record.expect == "pass" else f", expected {record.expect}"
     if record.expect != "pass" and record.is_as_expected:
         expected = " as expected" if record.verdict == record.expect else ", not shown to be worse"
-    title, *parts = describe(record, verbose=True)
+    title, *parts = report_parts(record, verbose=True)
     assert isinstance(title, Words)
     head, _, rest = title.text.partition("  ")
     yield f"{mark} {sentence((head + expected).upper())} {code_span(shortened(rest, _CELL))}"
