@@ -279,15 +279,21 @@ def subjects_of_package(package: str, *, runs: bool = True) -> Mapping[str, Offe
         targets = declared_targets(package, listed=True) if runs else ()
         return {target.rpartition(":")[2]: Offered(target) for target in targets}
     try:
-        read = json.loads(table.read_text(encoding="utf-8"))
-        return {
-            str(name): Offered(str(one["target"]), one if one.keys() >= {*SHOWN} else None)
-            if isinstance(one, dict)
-            else Offered(str(one))
-            for name, one in read.items()
-        }
+        return _read_table(table, table.stat().st_mtime_ns)
     except (OSError, ValueError, AttributeError, KeyError, RecursionError) as error:
         raise UsageError(f"the table of subjects {table} cannot be read: {reason(error)}") from error
+
+
+@functools.lru_cache(maxsize=8)  # whoever audits several subjects by their names asks for each
+def _read_table(table: Path, _changed: int) -> Mapping[str, Offered]:
+    read = json.loads(table.read_text(encoding="utf-8"))
+    found = {
+        str(name): Offered(str(one["target"]), one if one.keys() >= {*SHOWN} else None)
+        if isinstance(one, dict)
+        else Offered(str(one))
+        for name, one in read.items()
+    }
+    return MappingProxyType(found)
 
 
 def find_spec(name: str) -> ModuleSpec | None:
@@ -311,7 +317,7 @@ def check_own_algorithms(module: str) -> None:
     spec = importlib.util.find_spec("algorithms")
     found = Path(spec.origin).parent if spec and spec.origin else None
     ours = Path(__file__).parent.parent / "algorithms"
-    if found is None or found.resolve() != ours.resolve():
+    if found is None or (found != ours and found.resolve() != ours.resolve()):
         raise UsageError(
             f"the package 'algorithms' found here is {found or 'none'}, not the one that comes with auditor ({ours}): "
             "uninstall the other one, or run from another folder"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import gc
 import json
 import multiprocessing.sharedctypes  # noqa: F401 - pytester forgets what is first loaded inside it, and a second is another
 import os
 import random
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,6 +24,8 @@ from support.warm import Warm
 
 from auditor.lookup import call_user_code
 
+_STUCK, _ANEW = 900.0, 60.0  # seconds of one test after which it is said where it is, and between two looks at the time
+_stderr, _looked = os.dup(2), [-_ANEW]
 gc.disable()  # until all is collected: nothing of it is garbage, and to look through it takes a quarter of that time
 settings.register_profile("ci", max_examples=20, derandomize=True, deadline=None)
 settings.register_profile("nightly", max_examples=1000, deadline=None)
@@ -32,6 +36,14 @@ _OF_THE_JOB = ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE")  # w
 _OF_THE_TERMINAL = ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR")  # what is printed is compared
 for _name in (*_OF_THE_JOB, *_OF_THE_TERMINAL):
     os.environ.pop(_name, None)
+
+
+def pytest_runtest_setup() -> None:
+    """Have it said where a test waits for what never happens. pytest's own clock is set anew for each test, which takes
+    a thread and a third of a millisecond."""
+    if time.monotonic() - _looked[0] >= _ANEW:
+        _looked[0] = time.monotonic()
+        faulthandler.dump_traceback_later(_STUCK, file=_stderr)
 
 
 def pytest_collection_finish() -> None:

@@ -1,7 +1,7 @@
 """Real processes in tests: who is there, who is left, and waiting for what happens instead of for a time.
 
 Nothing here has a limit in seconds unless a test asks for one: a slow machine takes longer and finds the same. What
-never happens is waited for until whoever runs the tests ends them; pytest's faulthandler_timeout says where that was.
+never happens is waited for until whoever runs the tests ends them; conftest.py has it said where that was.
 """
 
 from __future__ import annotations
