@@ -20,9 +20,7 @@ from auditor.errors import UsageError, in_words, suggestion
 from auditor.host.boundary import in_host
 from auditor.lookup import call_user_code
 from auditor.randomness import Randomness, as_randomness
-from auditor.subjects.signature import BY_POSITION, DATA, LABELS, is_required, signature_of, wrap_model_of_data
-from auditor.subjects.view_functions import keep_rows
-from auditor.subjects.ways import (
+from auditor.subjects.fitting import (
     has_its_data,
     is_made_of_data,
     labels_of,
@@ -34,6 +32,8 @@ from auditor.subjects.ways import (
     takes_no_data,
     taught,
 )
+from auditor.subjects.signature import BY_POSITION, DATA, LABELS, is_required, signature_of, wrap_model_of_data
+from auditor.subjects.view_functions import keep_rows
 
 WORD = 2**32  # random_state takes integers below this
 _SEEDS = ("random_state", "random_seed", "seed")  # the names of seeds

@@ -24,9 +24,9 @@ from auditor.lookup import call_user_code, find_object, importable_name
 from auditor.sources.datasets import Dataset
 from auditor.sources.shifts import Mixture, Shifted, parts_of
 from auditor.subjects.estimators import Fit, is_classifier, is_outlier_detector, names_its_labels, predicts_numbers
+from auditor.subjects.fitting import as_taken_by
 from auditor.subjects.subject import Subject
 from auditor.subjects.views import predictions
-from auditor.subjects.ways import as_taken_by
 
 FRESH = 1000  # rows on which a fit is scored, where the source draws fresh ones
 OWN = "score"  # the name of an estimator's own score

@@ -34,10 +34,10 @@ from auditor.sources.sample import Own, Sample
 from auditor.sources.source import Names
 from auditor.subjects.estimators import Fit, check_params, default_view, is_estimator, made_with
 from auditor.subjects.finishing import Composed, Finishing, check_steps, find_finishing
+from auditor.subjects.fitting import is_made_of_data
 from auditor.subjects.objects import has_object, object_text, read_object
 from auditor.subjects.programs import Program, program_in, read_program, with_names
 from auditor.subjects.signature import PRIVATE, as_learner, check_signature, checked_function, takes_sample_and_r
-from auditor.subjects.ways import is_made_of_data
 from auditor.values import describe, fingerprint, same
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -38,8 +38,8 @@ from auditor.host.boundary import in_host
 from auditor.literals import read_literal
 from auditor.lookup import find_object, importable_name
 from auditor.subjects import view_functions
+from auditor.subjects.fitting import as_taken_by, rows_as_dicts
 from auditor.subjects.view_functions import NOISE, clusters, partition, rounded
-from auditor.subjects.ways import as_taken_by, rows_as_dicts
 
 _WHOLE, _ANY = object(), object()  # the kinds of arguments: a whole number, any literal
 

@@ -24,10 +24,10 @@ from auditor.randomness import COMMON_KINDS
 from auditor.sources.frames import column_at, library_of, rows_in, take
 from auditor.sources.sample import Sample, copied
 from auditor.subjects.estimators import Fit, advice, takes_seed, unlisted
+from auditor.subjects.fitting import words_of
 from auditor.subjects.programs import Program, program_in
 from auditor.subjects.signature import Called, check_labels_given, takes_labels_apart, takes_r
 from auditor.subjects.views import fitted_attributes
-from auditor.subjects.ways import words_of
 from auditor.trials.fresh_rows import same_samples
 from auditor.trials.second_process import SWITCHED_OFF, SecondProcess
 from auditor.trials.trial import (

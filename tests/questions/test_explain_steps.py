@@ -29,8 +29,8 @@ from auditor.questions.explain.evidence import ExperimentCounts
 from auditor.questions.explain.experiments import EXPERIMENTS
 from auditor.questions.explain.inquiry import LOOK, PLAIN, ExplainInquiry
 from auditor.questions.explain.units import local_apart, moved, other_r, same_again
-from auditor.statistics.but_for import Changed, log_evidence_against
 from auditor.statistics.interval import two_sided
+from auditor.statistics.without_cause import Changed, log_evidence_against
 from auditor.trials.trial import Trial, Unit
 from auditor.values import Difference
 

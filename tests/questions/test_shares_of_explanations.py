@@ -27,8 +27,8 @@ from auditor.questions.explain.evidence import ExperimentCounts
 from auditor.questions.explain.units import with_sham
 from auditor.questions.hunt.inquiry import Confirmation
 from auditor.randomness import from_key
-from auditor.statistics.but_for import Changed, log_evidence, needed
 from auditor.statistics.interval import MeanEvidence, log_e_fail, log_e_pass, sequence_upper, two_sided
+from auditor.statistics.without_cause import Changed, log_evidence, needed
 from auditor.statistics.worst_case import share_of, share_of_try
 from auditor.trials.causes import elsewhere
 from auditor.trials.causes.elsewhere import Elsewhere, Turn

@@ -1,1 +1,1 @@
-"""One file a command, by its name; `question` makes one of every question that has none of its own."""
+"""One file a command, by its name; `check` makes one of every question that has none of its own."""

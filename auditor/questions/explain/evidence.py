@@ -10,7 +10,7 @@ import msgspec
 
 from auditor.errors import AuditorError, SubjectError
 from auditor.questions.explain.experiments import Experiment
-from auditor.statistics.but_for import LEFT, Changed, log_evidence, log_evidence_against
+from auditor.statistics.without_cause import LEFT, Changed, log_evidence, log_evidence_against
 from auditor.trials.trial import Trial
 
 GIVEN_UP = math.log(20)  # log evidence against a cause at which its experiment ends

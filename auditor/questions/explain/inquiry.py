@@ -29,9 +29,9 @@ from auditor.questions.explain.evidence import GIVEN_UP, LITTLE, ExperimentCount
 from auditor.questions.explain.experiments import EXPERIMENTS, widths_of
 from auditor.questions.explain.units import LOOKS, AsItIs, fresh_rows, local_apart, look_at_outputs, moved
 from auditor.sources.datasets import Dataset
-from auditor.statistics.but_for import LEFT, log_evidence, log_evidence_against, needed
 from auditor.statistics.digits import exact
 from auditor.statistics.gate import Gate
+from auditor.statistics.without_cause import LEFT, log_evidence, log_evidence_against, needed
 from auditor.trials.cell import Cell
 from auditor.trials.identity import command_of
 from auditor.trials.trial import Bench, Trial, Unit

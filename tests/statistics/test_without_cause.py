@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from auditor.statistics.but_for import LEFT, Changed, log_evidence, log_evidence_against, needed
+from auditor.statistics.without_cause import LEFT, Changed, log_evidence, log_evidence_against, needed
 
 
 def test_counts_are_of_pairs_that_differ_in_one_way_or_both() -> None:

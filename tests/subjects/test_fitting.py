@@ -24,10 +24,10 @@ from auditor.errors import NotComparable, UsageError
 from auditor.randomness import root_key
 from auditor.sources.datasets import from_arrays
 from auditor.subjects.estimators import Fit, seeds_of, takes_seed
+from auditor.subjects.fitting import as_taken_by, rows_as_dicts, words_of
 from auditor.subjects.subject import load_subject
 from auditor.subjects.view_functions import clusters, keep_rows, on_shared_rows
 from auditor.subjects.views import make_view
-from auditor.subjects.ways import as_taken_by, rows_as_dicts, words_of
 
 X, Y = np.arange(6.0).reshape(3, 2), np.array([0, 1, 0])
 IRIS = load_iris(return_X_y=True)
