@@ -66,7 +66,8 @@ class agreed(Repaired):
         return None if found is None else found.output
 
     def agreed_on(self, core: list[Leader], r: Randomness) -> Leader | None:
-        """Return the leader whose output `finish` returns, which may itself be None; None if no string has agreed."""
+        """Return the string, with its most frequent output, that is the first to agree often enough; None if none does.
+        Its output may itself be None."""
         thresholds = (random_threshold(r.child("string", i), LOW, HIGH) for i in range(len(core)))
         return next((one for one, least in zip(core, thresholds, strict=True) if one.share >= least), None)
 

@@ -61,7 +61,8 @@ class Contradiction:
 
 
 def _log_mean(m: float, sign: float) -> Reals:
-    """Return log(1 + m (e^l - 1)) for each tilt l, to all digits."""
+    """Return log(1 + m (e^l - 1)), what a bet with tilt l on a coin of probability m gains on average, for each tilt l,
+    to all digits."""
     return np.log1p(m * _RAISED) if sign > 0 else np.log((1 - m) + m * _LOWERED)
 
 

@@ -44,12 +44,13 @@ class _Counts:
         return np.where(inside, value, -np.inf)
 
     def top(self, b: float) -> float:
-        """Return the largest a at which every rho is below 1, also after rounding."""
+        """Return the largest log of the factor at which every rho of the power law is below 1, also after rounding."""
         most = float(np.max(b * self.at))
         return -most - 1e-12 * max(1.0, 1e4 * abs(most))
 
     def best_height(self, b: float) -> float:
-        """Return the a that fits best at slope b: there the derivative, which falls with a, is 0."""
+        """Return the log of the factor that fits best at exponent b: there the derivative of the likelihood, which
+        falls with it, is 0."""
         top = self.top(b)
         # One fit takes a thousand calls: for these few points plain numbers are several times as fast as arrays.
         points = list(zip((b * self.at).tolist(), self.k.tolist(), (self.n - self.k).tolist(), strict=True))
@@ -60,7 +61,7 @@ class _Counts:
         return _crossing(slope, top - 60, top)  # there all rho together are below any k / n
 
     def profile(self, b: float) -> float:
-        """Return the log likelihood at slope b, at the height that fits best."""
+        """Return the largest log likelihood of a power law with exponent b: that at the factor which fits best."""
         return float(self.log_likelihood(np.array(self.best_height(b)), np.array(b)))
 
 

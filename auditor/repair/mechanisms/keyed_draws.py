@@ -189,7 +189,8 @@ class SiteGenerator(Randomness):
 
     @property
     def bit_generator(self) -> Any:
-        """A bit generator of its own for each place that asks, if r is keyed."""
+        """The bit generator below r, as numpy's generators have one; with keys, one of its own for each line of code
+        that asks."""
         frame = self.sites.frame()
         self.sites.witness.add(self.sites.stream, frame, 1)
         if not self.sites.is_keyed:
