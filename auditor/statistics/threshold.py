@@ -56,6 +56,7 @@ class Thresholds(msgspec.Struct, frozen=True):
 
 
 def ville(alpha: float) -> Thresholds:
+    """Return thresholds by Ville's inequality, which hold for every budget."""
     return Thresholds(-math.log(alpha), -math.log(alpha), alpha, None)
 
 
@@ -72,12 +73,14 @@ def last_look(n: Integers, target: float) -> Integers:
 
 
 def _stride(n: Integers, target: float) -> Integers:
+    """Return how many pairs apart looks are at n: every pair at first, then a fixed number of looks while n doubles."""
     octave = np.frexp(np.maximum(n, 1).astype(float))[1] - 1  # the floor of log2, exactly
     stride = np.exp2(octave - int(math.log2(LOOKS))).astype(np.int64)
     return np.where(n <= min(NEVER, int(EVERY_PAIR / target)), 1, stride)
 
 
 def log_evidence(side: Side) -> Callable[[npt.ArrayLike, npt.ArrayLike, float], Reals]:
+    """Return the function for the log evidence of a pass or of a fail."""
     return log_e_pass if side == "pass" else log_e_fail
 
 
@@ -135,6 +138,7 @@ class _Search:
         self._last: tuple[float, _Walk] | None = None
 
     def walk(self, c: float) -> _Walk:
+        """Return the walk over all counts that finds the exact error of a threshold; the last one is remembered."""
         if self._last is None or self._last[0] != c:
             self._last = c, _Walk(self._line, c, self.share)
         return self._last[1]
@@ -163,6 +167,7 @@ class _Search:
         return high
 
     def _expected(self, c: float) -> float:
+        """Return the error that a threshold is expected to have, by those of the two nearest that are known."""
         nearest = sorted(self._later, key=lambda known: abs(known - c))[:2]
         later, slope = self._later[nearest[0]], -1.0
         if len(nearest) == 2:
@@ -170,12 +175,14 @@ class _Search:
         return self._first(c) + math.exp(later + min(-0.5, max(-2.0, slope)) * (c - nearest[0]))
 
     def _first(self, c: float) -> float:
+        """Return the error that a threshold spends within the first looks; computed once."""
         if c not in self._at_first:
             self._at_first[c] = _Walk(self._early, c, self.share).error
         return self._at_first[c]
 
 
 def _on_grid(c: float) -> float:
+    """Return the next threshold of a fixed grid that is not smaller."""
     return math.ceil(c * _GRID) / _GRID
 
 
@@ -221,10 +228,12 @@ class Staircase:
         return self._sorted(n, k)
 
     def _reaches(self, n: Integers, k: Integers, c: float) -> npt.NDArray[np.bool_]:
+        """Return whether k mismatches in n pairs reach a threshold."""
         return np.asarray(log_evidence(self.side)(n, k, self.target) >= c)
 
     def _sorted(self, n: Integers, k: Integers) -> Iterator[tuple[int, int]]:
-        """Sort the steps; of several numbers of mismatches with one n, keep the one that reaches furthest."""
+        """Yield the steps of the boundary in order, (pairs, mismatches); of several numbers of mismatches at one number
+        of pairs, the one that reaches furthest."""
         if self.side == "pass":
             lines = dict(zip(n.tolist(), self._k.tolist(), strict=True))
             later = zip(self._looks.tolist(), (k - 1).tolist(), strict=True)
@@ -318,6 +327,7 @@ def advanced(alive: Reals, least: int, pairs: int, rho: float, *, noise: float) 
 
 @lru_cache(maxsize=64)
 def _transformed(pairs: int, rho: float, padded: int) -> npt.NDArray[np.complex128]:
+    """Return the Fourier transform of the law of the mismatches in so many pairs."""
     return np.fft.rfft(moves(pairs, rho)[1], padded)
 
 
