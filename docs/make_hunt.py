@@ -73,7 +73,7 @@ LATER = {
         '--over "mixture(points([[0]], labels=[1]), points([[63]], labels=[1]), {share})" --range share=0.8:1'
     ),
     "r_private_median": '--over "mixture(randint(0, 1000), randint(490, 510))"',
-    "r_private_statistic": COINS,
+    "r_private_mean": COINS,
     "r_coin_test": COINS,
     "r_uniformity_test": '--over "simplex(8)"',
     "r_uniformity_by_distance": '--over "mixture(randint(0, 1000), randint(0, 500))"',
@@ -91,7 +91,7 @@ BROKEN = {
 PUBLISHED = "r_median_as_published"
 PAIRS = 512
 FEWER = {
-    "r_private_statistic": 128,
+    "r_private_mean": 128,
     "bias_by_median": 128,
     "r_halfspace_boosted": 128,
     "r_halfspace_boosted_boxes": 128,

@@ -300,7 +300,7 @@ Private median: a median on D values within tau, rho-reproducible, by a law that
     algorithms/test_conformance::test_its_rho_is_the_exact_one
     algorithms/test_conformance::test_its_claim_holds_on_hard_sources
 Private counts: a reproducible learner is (eps, delta)-private, r being public, by noisy counts of k chunks' outputs
-    private_statistic:r_private_statistic auditor.repair:private auditor.repair:most_counted
+    private_mean:r_private_mean auditor.repair:private auditor.repair:most_counted
     ours: noise exp(-eps |z| / 2), threshold 1 + t with a^t / (1 + a) <= delta, attained; rho <= 4 rho0 + 2 e
     repair/mechanisms/test_private_laws::test_noisy_counts_are_as_private_as_is_said_and_no_more
     repair/mechanisms/test_private_laws::test_noise_for_one_count_that_moves_would_not_do

@@ -45,7 +45,7 @@ def private_median_by_quantile(sample: Sample, r: Randomness) -> int:
     expect="fail",
     reason="noise of its own is what makes it private, and two runs never have the same",
 )
-def private_statistic_by_noise(sample: Sample, r: Randomness, private: Randomness) -> float:
+def private_mean_by_noise(sample: Sample, r: Randomness, private: Randomness) -> float:
     """Return the mean of bits with Laplace noise, as it is usually made 1-private."""
     rows = Sample.of(sample)
     return float(rows.mean()) + float(private.laplace(scale=1 / rows.size))

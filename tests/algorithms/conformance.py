@@ -37,8 +37,8 @@ from algorithms.everyday import (
     mean_heavy,
     mean_lattices,
     mean_laws,
+    private_mean,
     private_median,
-    private_statistic,
     uniformity,
     usual_tests,
 )
@@ -124,9 +124,9 @@ optimal_coin | tau=0.1 rho=0.1 delta=0.0625 | 2500 | 0.1 | 0.0625 | 59 | 0.04906
 own_coin | q=0.1 p=0.01 | 1 | 0.2 | - | - | - | pass | uniform
 plain_answer |  | 4000 | - | - | - | - | fail | algorithms.data_reuse:few_coins
 point_by_queries | domain=1024 tau=0.1 rho=0.1 | 15279735 | 0.1 | 0.025 | - | - | pass | pmf({11: 1.0})
+private_mean_by_noise |  | 1000000 | - | - | - | - | fail | bernoulli(0.5)
 private_median_by_quantile |  | 371898 | - | - | - | - | fail | randint(0, 1000)
 private_median_usual |  | 371898 | - | - | - | - | fail | randint(0, 1000)
-private_statistic_by_noise |  | 1000000 | - | - | - | - | fail | bernoulli(0.5)
 quantile_by_histogram |  | 10000 | - | - | - | - | fail | expon
 quantile_to_whole_widths |  | 12541 | - | - | - | - | fail | randint(0, 1000)
 r_bandit | arms=2 horizon=1000000 tau=0.03 rho=0.1 delta=0.05 sample_scale=1.0 | 73744 | 0.1 | 0.05 | 6658 | 0.0816491 | pass | pmf({(0, 0): 0.5, (1, 1): 0.5})
@@ -162,8 +162,8 @@ r_mean_vector_lattice | eps=0.3 rho=0.1 delta=0.05 sigma=0.5 d=8 lattice=best sa
 r_mean_vector_one_offset | eps=0.2 rho=0.1 delta=0.05 sigma=0.5 d=3 sample_scale=1.0 | 7770 | 0.1 | 0.05 | 173 | 0.0999942 | pass | points([[0, 0, 0], [0, 0, 1], [0, 1, 0],
 r_median | d=8 tau=0.05 rho=0.2 sample_scale=1.0 | 10311449832992238451227 | 0.2 | 0.1 | - | - | pass | randint(0, 256)
 r_median_as_published | d=8 tau=0.05 rho=0.05 | 5708355181924381307508312024605 | 0.05 | 0.025 | - | - | fail | randint(0, 256)
+r_private_mean | tau=0.1 rho=0.1 eps=1.0 leak=1e-06 sample_scale=1.0 | 3017280 | 0.1 | 0.10589 | - | - | pass | bernoulli(0.5)
 r_private_median | domain=1000 tau=0.1 rho=0.1 delta=0.05 sample_scale=1.0 | 371898 | 0.1 | 0.05 | 185 | 0.1 | pass | randint(0, 1000)
-r_private_statistic | tau=0.1 rho=0.1 eps=1.0 leak=1e-06 sample_scale=1.0 | 330522240 | 0.1 | 0.10589 | - | - | pass | bernoulli(0.5)
 r_quantile | p=0.9 eps=50.0 rho=0.1 delta=0.05 density=0.0005 step=1.0 | 12541 | 0.1 | 0.05 | 1318 | 0.098961 | pass | randint(0, 1000)
 r_ranking | strength=0.05 statistic=mean better=higher without= by= score= unit= | - | - | - | - | - | pass | algorithms.decisions.tables:THREE
 r_significant_columns | correction=holm level=0.05 lowest=0.005 test=sign against= better=higher without= by= score= unit= | - | - | - | - | - | pass | algorithms.decisions.tables:EFFECTS
@@ -211,7 +211,7 @@ r_choice | candidates=4 sample_scale=0.1 | 2770 | 0.1 | 0.05
 r_erm | hypotheses=conjunctions(8) sample_scale=0.1 | 23075 | 0.1 | 0.05
 r_erm_realisable | hypotheses=stumps(5,1000) alpha=0.01 | 518957 | 0.1 | 0.05
 r_private_median | domain=2 rho=0.5 | 2175 | 0.5 | 0.05
-r_private_statistic | eps=2.0 leak=0.001 sample_scale=1e-4 | 21528 | 0.1 | 0.105733
+r_private_mean | eps=2.0 leak=0.001 sample_scale=0.01 | 19656 | 0.1 | 0.105733
 r_coreset | d=1 | 250529626 | 0.2 | -
 r_mean_vector | sample_scale=0.5 | 3885 | 0.1 | 0.05
 r_mean_vector_foams | rho=0.1 | 34293 | 0.1 | 0.05
@@ -235,7 +235,7 @@ NOTES = {
     "r_bandit": "regret at most 36,872 in 1,000,000 pulls, but for delta; 14,416 without reproducibility",
     "r_bandit_elimination": "regret at most 32,030 in 1,000,000 pulls, but for delta; 314 where all gaps are 1",
     "r_private_median": "for whoever does not know r a row is 0.000568-private",
-    "r_private_statistic": "for every r, which may be public, a row is (1, 1e-06)-private",
+    "r_private_mean": "for every r, which may be public, a row is (1, 1e-06)-private",
     "reused_sample": "inaccurate are runs whose transcript reuse changes: at most (m - 1) rho = 0.1",
 }
 
@@ -261,7 +261,7 @@ TWINS: dict[str, tuple[str, ...]] = {
     "r_erm": ("erm_least_risk", "erm_by_posterior"),
     "r_erm_realisable": ("erm_first_consistent",),
     "r_private_median": ("private_median_usual", "private_median_by_quantile"),
-    "r_private_statistic": ("private_statistic_by_noise",),
+    "r_private_mean": ("private_mean_by_noise",),
     "r_coin_test": ("coin_test_fixed",),
     "r_uniformity_test": ("identity_test_fixed",),
     "r_uniformity_by_distance": ("uniformity_by_distance_fixed",),
@@ -435,17 +435,17 @@ r_median | delta=1.0 | delta=1.0 must be in (0, 1)
 r_median | sample_scale=-1 | sample_scale=-1 must be above 0
 r_median_as_published | d=0 | d=0 must be an integer from 1 to 62
 r_median_as_published | tau=0.5 | tau=0.5 must be in (0, 1/2)
+r_private_mean | rho=0.0 | rho=0.0 must be in (0, 1]: how often two answers may differ, e.g. 0.1
+r_private_mean | leak=0.5 | leak=0.5 must be in (0, 1/2): how often privacy may fail, e.g. 1e-6
+r_private_mean | eps=0.0 | eps=0.0 must be above 0: the privacy of a row, e.g. 1
+r_private_mean | tau=1.5 | tau=1.5 must be in (0, 1]: how far the answer may be from the mean, e.g. 0.1
+r_private_mean | size: eps=1e-9 | eps=1e-09 takes more than 10,000,000 chunks: allow a larger eps
+r_private_mean | size: sample_scale=0.0 | sample_scale=0.0 must be above 0
 r_private_median | domain=1 | domain=1 must be an integer from 2 to 1000000: how many values there are, e.g. 1000
 r_private_median | tau=0.5 | tau=0.5 must be in (0, 1/2): the accuracy, e.g. 0.1
 r_private_median | rho=0.0 | rho=0.0 must be in (0, 1]: how often two medians may differ, e.g. 0.1
 r_private_median | delta=0.5 | delta=0.5 must be in (0, 1/2): how often a median may be inaccurate, e.g. 0.05
 r_private_median | size: sample_scale=0.0 | sample_scale=0.0 must be above 0
-r_private_statistic | rho=0.0 | rho=0.0 must be in (0, 1]: how often two answers may differ, e.g. 0.1
-r_private_statistic | leak=0.5 | leak=0.5 must be in (0, 1/2): how often privacy may fail, e.g. 1e-6
-r_private_statistic | eps=0.0 | eps=0.0 must be above 0: the privacy of a row, e.g. 1
-r_private_statistic | tau=1.5 | tau=1.5 must be in (0, 1]: the tolerance, e.g. 0.1
-r_private_statistic | size: eps=1e-9 | eps=1e-09 takes more than 10,000,000 chunks: allow a larger eps
-r_private_statistic | size: sample_scale=0.0 | sample_scale=0.0 must be above 0
 r_quantile | p=1.0 | p=1.0 must be above 0 and below 1: a share
 r_quantile | rho=0.0 | rho=0.0 must be in (0, 1): how often two answers may differ, e.g. 0.1
 r_quantile | delta=1.0 | delta=1.0 must be in (0, 1): how often an answer may be further away than eps, e.g. 0.05
@@ -540,6 +540,7 @@ REFUSED: list[tuple[str, Any, int | None, dict[str, Any], str]] = [
     ("r_erm", ([[1.0, 1.0]], [1]), 100, {}, r"a point has 2 columns, and thresholds\(64\) has 1: give another"),
     ("r_erm", [1.0, 2.0], 100, {}, "the sample has no labels: a hypothesis is learnt from labelled points"),
     ("r_erm", (np.ones((0, 1)), NONE), None, {}, "an empty sample has no risks: take at least one row"),
+    ("r_private_mean", [-1.0, 2.0], 40_000, SCALED, r"a row has (-1|2).0, outside \[0, 1\]: scale"),
     ("r_private_median", [1, 1000], 100, {}, "a row is 1000, and must be a whole number from 0 to 999"),
     ("r_private_median", NONE, None, {}, "an empty sample has no median: take at least one row"),
     ("r_bandit", [[0.5, -1.0], [0.5, 2.0]], 73_744, {}, r"a reward of arm 1 has (-1|2).0, outside \[0, 1\]"),
@@ -986,9 +987,9 @@ def most_counted_law(q: Any, k: int, eps: float, leak: float) -> tuple[float, fl
 
 
 def private_answers(scale: float, eps: float, leak: float, rho: float) -> float:
-    """Return rho of r_private_statistic on fair bits: over all offsets between which no mean changes its region."""
-    n, k = private_statistic.rows_a_chunk(0.1, rho, scale), private_statistic.chunks(rho, eps, leak)
-    wide = region_width(0.1, **private_statistic.base(rho))
+    """Return rho of r_private_mean on fair bits: over all offsets between which no mean changes its region."""
+    n, k = private_mean.rows_a_chunk(0.1, rho, scale), private_mean.chunks(rho, eps, leak)
+    wide = private_mean.a_chunk(0.1, rho).width
     means, mass = np.arange(n + 1) / n, binom.pmf(np.arange(n + 1), n, 0.5)
     ends = np.unique(np.append(means % wide, [0.0, wide]))
     differ = 0.0
@@ -1280,8 +1281,8 @@ EXACT = [
                params={"domain": 2}),
     counted("r_private_median", lambda: private_medians(5)[0], f"pmf({FOUR})", 200, wrong=lambda: private_medians(5)[1],
             size=5, params=FEW_ROWS),
-    counted("r_private_statistic", lambda: private_answers(2e-3, 4.0, 0.01, 0.9), "bernoulli(0.5)", 200,
-            private="unshared", params={"sample_scale": 2e-3, "eps": 4.0, "leak": 0.01, "rho": 0.9}),
+    counted("r_private_mean", lambda: private_answers(0.15, 4.0, 0.01, 0.9), "bernoulli(0.5)", 120,
+            private="unshared", params={"sample_scale": 0.15, "eps": 4.0, "leak": 0.01, "rho": 0.9}),
     integrated("r_top_choice", lambda: top_two_of_three_bits(2), THREE_BITS, 30, size=2, rho=0.9, params=TOP_TWO),
     integrated("r_coin_test", lambda: coin_test.exact_rho(0.55, 2000, 0.5, *coin_test.interval(0.5, 0.1, 0.1, 0.05)),
                "bernoulli(0.55)", size=2000),
@@ -1436,7 +1437,7 @@ HARD: list[tuple[str, str, dict[str, Any]]] = [
     ("r_erm_realisable", RARELY_WRONG, EASY),
     ("r_private_median", "pmf({0: 0.5, 999: 0.5})", EASY),
     ("r_private_median", "pmf({499: 0.5, 500: 0.5})", EASY),
-    ("r_private_statistic", "bernoulli(0.123)", EASY),
+    ("r_private_mean", "bernoulli(0.123)", EASY),
     ("r_clusters", FOUR_CORNERS, {"confidence": 0.999, "no_integrate": True}),
     *(
         (name, f"pmf({{{2**bits - 3}: 1.0}})", options)
