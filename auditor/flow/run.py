@@ -255,6 +255,7 @@ class Run(msgspec.Struct):
     under_way: str = ""  # what was ended then
     wanted: str = ""  # the time that it would most likely take, as it is typed
     timed: bool = False  # whether whoever watches knows what a run takes
+    has_begun: bool = False  # whether the inquiry's steps are under way, which are taken once
     running: Generator[Trial, None, None] | None = None  # the trials that the inquiry is taking
     taken: Trial | None = None  # the last of them, until it is counted
     advice: Advice | None = None  # what further pairs showed
@@ -354,6 +355,7 @@ class Run(msgspec.Struct):
 
     def _take_steps(self) -> None:
         """Carry out the inquiry's steps, until they end or the clock has run out."""
+        self.has_begun = True
         try:
             drive(self.inquiry.steps(), self._serve)
             self._settle()
@@ -535,7 +537,7 @@ class Run(msgspec.Struct):
     def ended_by(self, raised: BaseException) -> Verdict:
         """Return the verdict of an audit that an interrupt or an error has ended."""
         if is_interrupt(raised):
-            if not self.by_cell:
+            if not self.has_begun:
                 self.stopped = True
                 self._count_early()
             look, found = self.inquiry.outlook(), self.inquiry.answer()

@@ -617,13 +617,16 @@ class Counted(msgspec.Struct):
         """Return the command that runs one of its pairs again, if there is one."""
         return replay_command(self.cell, self.bench.source, pair) if self.bench and pair is not None else None
 
-    def row(self, band: tuple[float, float], confidence: float, verdict: str = "inconclusive") -> CellRow:
-        """Return its row of the record; `confidence` is that of all rows' bands together."""
+    def row(
+        self, band: tuple[float, float], confidence: float, verdict: str = "inconclusive", *, replays: bool = True
+    ) -> CellRow:
+        """Return its row of the record; `confidence` is that of all rows' bands together. Without `replays` it has no
+        command for its first mismatch: of thousands of cells each would take a while to make."""
         known: dict[str, Any] = {"low": band[0], "high": band[1], "confidence": confidence, "verdict": verdict}
         known |= {"estimate": self.estimate, "score": self.scores.mean}
         if self.error:
             known |= {"verdict": "error", "error": str(self.error)}
-        return cell_row(self.cell, self.bench, self.tally, **known, replay=self.replay(self.first))
+        return cell_row(self.cell, self.bench, self.tally, **known, replay=self.replay(self.first) if replays else None)
 
 
 class CountsCells(Inquiry):

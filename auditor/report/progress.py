@@ -118,9 +118,9 @@ class Watching:
         times = (plan.runs * count * seconds_a_run for count in (plan.least_trials, plan.budget))
         least, most = (duration(time if self._seconds is None else min(time, self._seconds)) for time in times)
         what = "it" if plan.target is None else "a pass"
-        span = (
-            f"about {least}" if least == most else f"{what} takes at least {least}; it ends after {most} at the latest"
-        )
+        span = f"{what} takes at least {least}; it ends after {most} at the latest"
+        if least == most:  # a search may end long before it has had all of its pairs
+            span = f"at most about {most}" if plan.design == "search" else f"about {most}"
         self.notice(f"one run takes {duration(seconds_a_run)}: {span}{self._besides}{self._again()}")
         if self._console.is_terminal:
             self._bar.start()

@@ -756,8 +756,11 @@ def test_which_row_of_a_record_is_meant() -> None:
     for cell in (2, -1):
         words = f"--cell {cell} must be from 0 to 1: r.json has 2 cells"
         assert refusal(lambda cell=cell: replay._row(two, cell, "r.json")) == words
+    none = replace(one, cells=[])
+    assert "r.json has no cells, since rho keeps none" in refusal(lambda: replay._row(none, None, "r.json"))
     words = "r.json was ended before it had a cell: there is nothing to run again"
-    assert refusal(lambda: replay._row(replace(one, cells=[]), None, "r.json")) == words
+    ended = replace(none, cost=replace(none.cost, runs=0))
+    assert refusal(lambda: replay._row(ended, None, "r.json")) == words
 
 
 def test_the_cell_of_a_row() -> None:

@@ -24,12 +24,14 @@ from scipy.stats import binom
 from support.requests import ask, inquiry_of, request_of, served
 
 from auditor.errors import SubjectError, UsageError
+from auditor.flow.fitness import Fitness
 from auditor.flow.parts import Chart
 from auditor.flow.question import Work, drive
 from auditor.flow.record import Record, to_json
 from auditor.flow.verdict import Tally
 from auditor.questions.hunt.answer import _level, _map, _tiles, answer_of, hunt_parts
 from auditor.questions.hunt.family import make_family
+from auditor.questions.hunt.inquiry import Hunt
 from auditor.questions.hunt.search import Search
 from auditor.report.pictures.svg import picture
 from auditor.report.terminal import as_text
@@ -83,6 +85,47 @@ def test_the_record_says_how_hard_was_looked(majority: Record) -> None:
     assert len({row.seed for row in tries} | {candidates[0].seed}) == len(tries) + 1  # and none of them again
     assert majority.rho is not None
     assert majority.measures[0].low == majority.rho.low
+
+
+def test_the_pair_that_is_shown_is_of_the_source_that_is_named(majority: Record) -> None:
+    """It was found as another number, whose pairs nobody wants to see any more."""
+    (named,) = [row for row in majority.cells if row.source == "bernoulli(0.5)" and row.name.count("confirmation")]
+    assert majority.examples
+    assert {majority.cells[one.cell].seed for one in majority.examples} == {named.seed}
+    assert all(f"--seed {named.seed} " in str(one.replay) for one in majority.examples)
+
+
+@pytest.mark.parametrize(("above", "spent"), [(True, range(8000, 14_000)), (False, range(19_000, 20_001))])
+def test_a_search_ends_where_the_worst_is_above_the_goal_and_gets_no_worse(above: bool, spent: range) -> None:
+    """rho = 0.5 near 0.7 and nearly 0 elsewhere; six rounds of no change, and a third as many pairs for the choice."""
+    search, rng = Search(1, 20_000, 0, 0.1 if above else 0.6), np.random.default_rng(0)
+    for who, pairs in search.rounds():
+        for one in who:
+            for differs in rng.random(pairs) < 0.5 * math.exp(-(((search.tried[one].place[0] - 0.7) / 0.1) ** 2)):
+                search.tried[one].add(float(differs))
+    assert search.is_settled == above
+    assert search.spent in spent
+    assert abs(search.tried[search.best(1)[0]].place[0] - 0.7) < 0.05
+
+
+def test_an_interrupt_in_the_preflight_of_a_later_candidate_takes_no_step_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All candidates of a round have their preflights before its first pair."""
+    begun, looked = [], []
+    steps, check = Hunt.steps, Fitness.check
+
+    def checked(self: Fitness, *args: Any) -> Any:
+        looked.append(1)
+        if len(looked) == 5:
+            raise KeyboardInterrupt
+        return check(self, *args)
+
+    monkeypatch.setattr(Hunt, "steps", lambda self: (begun.append(1), steps(self))[1])
+    monkeypatch.setattr(Fitness, "check", checked)
+    record = hunt(hunted.majority, "bernoulli({p})", range="p=0:1", size=3)
+    assert (record.decided_by, begun) == ("interrupt", [1])
+    assert answer_of(record).candidates == 64
 
 
 def test_no_round_has_pairs_of_an_earlier_one() -> None:

@@ -86,6 +86,11 @@ def replay(record_file: str, pair: int, cell: int | None, trust: bool) -> int:
 def _row(record: Record, cell: int | None, file: str) -> CellRow:
     """Return the row of the cell that is meant; UsageError with those that there are."""
     rows = record.cells
+    if not rows and record.cost.runs:
+        raise UsageError(
+            f"{file} has no cells, since {record.question} keeps none in its records: run one of its trials with "
+            f"python -m auditor {record.question} {shlex.quote(record.subject)} ... --replay I"
+        )
     if not rows:
         raise UsageError(f"{file} was ended before it had a cell: there is nothing to run again")
     if cell is None and len(rows) > 1:

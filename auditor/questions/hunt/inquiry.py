@@ -90,7 +90,7 @@ class Hunt(CountsCells):
     tries: list[Confirmation] = field(default_factory=list)
     first: Confirmation | None = None  # the first that failed
     found: Confirmation | None = None  # the last that failed: as simple as it could be made
-    examples: list[Mismatch] = field(default_factory=list)
+    examples: dict[int, list[Mismatch]] = field(default_factory=dict)  # by the cell of each confirmation
     used: int = 0  # indices of pairs that some round has had
     over: bool = False
     _rounds: Iterator[tuple[list[int], int]] = field(init=False)
@@ -133,7 +133,8 @@ class Hunt(CountsCells):
         for who, pairs in self._rounds:
             self._open_candidates()
             yield from self._on_fresh_pairs(who, pairs)
-        yield from self._bounded()
+        if not self.search.is_settled:  # else nobody asks how small they are
+            yield from self._bounded()
         for place in self.search.best(TRIES):
             if self.tries and self.search.tried[place].rate <= self.goal:
                 break
@@ -145,6 +146,8 @@ class Hunt(CountsCells):
                 break
         if self.tries and self.found is None:
             yield from self._run(self.tries[0], runs_all=True)
+            if self.search.is_settled:
+                yield from self._bounded()
         self.over = True
 
     def _on_fresh_pairs(self, who: Sequence[int], pairs: int) -> Steps:
@@ -219,7 +222,7 @@ class Hunt(CountsCells):
         if done < self.confirming and one.evidence.error is None:
             [trials] = yield [Work(cell, range(done, self.confirming))]
             for trial in trials:
-                with_example(self.examples, cell, trial, EXAMPLES)
+                with_example(self.examples.setdefault(cell, []), cell, trial, EXAMPLES)
                 if one.add(trial) and not runs_all:
                     break
 
@@ -308,7 +311,7 @@ class Hunt(CountsCells):
         alpha, confidence = self.plan.alpha, self.plan.confidence
         rows = [
             *(
-                one.row((0.0, one.upper(share_of(alpha, place))), confidence)
+                one.row((0.0, one.upper(share_of(alpha, place))), confidence, replays=False)
                 for place, one in enumerate(self.candidates, 1)
             ),
             *(one.evidence.row(one.band, confidence, one.outcome) for one in self.tries),
@@ -343,7 +346,7 @@ class Hunt(CountsCells):
             pairs=pairs,
             mismatches=mismatches,
             rho=rho,
-            examples=self.examples,
+            examples=self.examples.get(len(self.values) + best.number - 1, []) if best else [],
             findings=[*self._faults()],
         )
 

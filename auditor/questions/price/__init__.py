@@ -133,7 +133,8 @@ def make_claims(
     total = times * sum(rarity.values()) if pairs is None else pairs
     # Of means the rarer claim gets less than its part: it comes last, and has the pairs of the other at their sizes.
     weights = {name: math.sqrt(rare) if integrates else rare for name, rare in rarity.items()}
-    budgets = {name: math.ceil(total * weight / sum(weights.values())) for name, weight in weights.items()}
+    budgets = {name: math.floor(total * weight / sum(weights.values())) for name, weight in weights.items()}
+    budgets["reproducible"] += math.ceil(total - 1e-9) - sum(budgets.values())
     if total > MAX_PAIRS:
         raise BadValue("rho", min(limits.values()), f"would take more than {MAX_PAIRS:.0e} pairs: give --pairs")
     least = partial(least_pairs, design="anytime") if integrates else least_budget
