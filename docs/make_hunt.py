@@ -62,6 +62,7 @@ THEOREMS = {
 LATER = {
     "r_mean_vector": '--over "mixture(points([[0, 0, 0], [1, 1, 1]]), points([[0, 1, 0], [1, 0, 1], [1, 1, 0]]))"',
     "r_mean_vector_lattice": f'--over "mixture({pairwise_fair()}, points({[[0] * 8, [1] * 8]}))"',
+    "r_halfspace_lattice": f'--over "{CUBE}"',
     "r_conformal": '--over "mixture(randint(0, 2000), randint(0, 1000), {share})" --range share=0:0.5',
     "r_choice": (
         '--over "mixture(points([[0, 0, 0, 0], [1, 1, 1, 1]]), points([[1, 0, 0, 0], [0, 1, 1, 0], [0, 0, 0, 1]]))"'

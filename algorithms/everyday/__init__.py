@@ -39,6 +39,13 @@ Mean by lattices: a mean rounded to a shifted lattice, parted at most 2 / sqrt(3
     repair/mechanisms/test_lattice::test_decoders_find_the_closest_point_of_all
     algorithms/test_conformance::test_its_rho_is_the_exact_one
     algorithms/test_conformance::test_its_claim_holds_on_hard_sources
+Halfspace by a lattice: a weak learner of halfspaces with margin tau, by the mean direction rounded to a lattice
+    halfspace_lattices:r_halfspace_lattice halfspace_lattices:plan
+    sqrt(n) = 2 (s + sqrt(2 ln(1/delta)) + 2 rate radius s / (sqrt(3) rho)) / (sqrt(3) tau), s^2 = 1 - tau^2
+    test_halfspace_lattices::test_an_output_so_near_has_the_advantage
+    test_halfspace_lattices::test_a_plan_meets_both_of_the_proofs_sums
+    algorithms/test_conformance::test_its_rho_is_the_exact_one
+    algorithms/test_conformance::test_its_claim_holds_on_hard_sources
 Mean by medians: medians of k means, rounded to boxes, for rows that have a variance and no more
     mean_heavy:r_mean_vector_heavy mean_heavy:by_medians mean_laws:median_parted
     E|T_i - T'_i| <= 2 sigma sqrt(k / (3 n)), and 0.6 sigma sqrt(k / n) on its hard source

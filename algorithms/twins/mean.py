@@ -1,7 +1,7 @@
 """Broken twins of the reproducible mean: ways to round a vector that look right. Each must be caught, and says why.
 
 Each is `r_mean_vector` or `r_mean_vector_lattice` at its defaults with one step changed. (One offset for all
-coordinates is no such way: see `mean_vector`.)
+coordinates is no such way: see `mean_vector`.) And the halfspace of `r_halfspace_lattice` without its rounding.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ import math
 
 import numpy as np
 
+from algorithms.everyday.halfspace_lattices import mean_direction
 from algorithms.everyday.mean_lattices import pairwise_fair
 from algorithms.everyday.mean_sizes import by_boxes, by_lattice
 from algorithms.everyday.mean_vector import Reals, coins, mean_of
+from algorithms.halfspace import CUBE, Halfspace
 from auditor import Randomness, Sample, subject
 from auditor.repair import lattice_for, on_grid
 
@@ -78,3 +80,15 @@ def mean_vector_lattice_at_rest(sample: Sample, r: Randomness) -> Reals:
     halfway = np.array([0.5, 0.5, 0, 0, 0, 0, 0, 0])
     near = lattice_for("E8", 8).nearest(((mean_of(sample, d=8) - 0.5) / width + halfway)[None])[0]
     return np.asarray(0.5 + width * (near - halfway))
+
+
+@subject(
+    source=CUBE,
+    sample="counts",
+    size=1831,
+    expect="fail",
+    reason="the mean direction is a raw vector, with all its digits",
+)
+def halfspace_unrounded(sample: Sample, r: Randomness) -> Halfspace:
+    """Return the halfspace whose normal is the mean direction as it is."""
+    return Halfspace(tuple(mean_direction(sample, d=3).tolist()))

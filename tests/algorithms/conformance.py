@@ -33,6 +33,7 @@ from algorithms.everyday import (
     chi_square_test,
     coin_test,
     erm,
+    halfspace_lattices,
     identity_test,
     mean_heavy,
     mean_lattices,
@@ -101,6 +102,7 @@ fixed_threshold | tau=0.1 delta=0.0625 | 59 | - | 0.0625 | 59 | - | fail | berno
 float_sum_in_sample_order |  | 1000 | - | - | - | - | fail | pmf({0.1: 0.25, 0.2: 0.25, 0.3: 0.25, 1e
 good_and_bad | bad=0.02 stray=0.0 wrong=0.0 | 1 | 0.1 | - | - | - | pass | uniform
 group_report | by= score= n=2 statistic=sum | - | - | - | - | - | pass | algorithms.decisions.tables:BOUGHT
+halfspace_unrounded |  | 1831 | - | - | - | - | fail | points([[1, 1, 1], [1, 1, -1], [1, -1, 1
 heavy_hitter_by_appearance |  | 15503 | - | - | - | - | fail | pmf({1: 0.3, 2: 0.3, 3: 0.3, 4: 0.1})
 heavy_hitter_most_frequent |  | 15503 | - | - | - | - | fail | pmf({1: 0.3, 2: 0.3, 3: 0.3, 4: 0.1})
 heavy_hitters_fixed_threshold |  | 3051756737 | - | - | - | - | fail | pmf({1: 0.4, 2: 0.3, 3: 0.3})
@@ -151,6 +153,7 @@ r_halfspace_boosted | rho=0.5 eps=0.3 tau=0.47 d=2 rounding=foams sample_scale=1
 r_halfspace_boosted_boxes | rho=0.5 eps=0.3 tau=0.47 d=2 sample_scale=1.0 | 1087779804517758791156875 | 0.5 | 0.5 | - | - | pass | points([[8, 15], [-8, -15], [8, -15], [-
 r_halfspace_boxes | rho=0.2 tau=0.4 d=3 sample_scale=1.0 | 11009806707 | 0.2 | 0.05 | - | - | pass | points([[1, 1, 1], [1, 1, -1], [1, -1, 1
 r_halfspace_foams | rho=0.2 tau=0.4 d=3 sample_scale=1.0 | 25864740795 | 0.2 | 0.05 | - | - | pass | points([[1, 1, 1], [1, 1, -1], [1, -1, 1
+r_halfspace_lattice | rho=0.1 tau=0.4 delta=0.05 d=3 lattice=best sample_scale=1.0 | 1831 | 0.1 | 0.05 | 95 | 0.0999848 | pass | points([[1, 1, 1], [1, 1, -1], [1, -1, 1
 r_heavy_hitters | rho=0.1 v=0.3 eps=0.1 sample_scale=1.0 | 3051756737 | 0.1 | 0.05 | 417 | - | pass | pmf({1: 0.45, 2: 0.3, 3: 0.15, 4: 0.1})
 r_identity_test | null=(0.25, 0.25, 0.125, 0.125, 0.125, 0.125) eps=0.25 rho=0.1 delta=0.05 | 16313 | 0.1 | 0.05 | 882 | 0.075 | pass | pmf({0: 0.2086, 1: 0.2086, 2: 0.2699, 3:
 r_identity_test_poisson | null=(0.25, 0.25, 0.125, 0.125, 0.125, 0.125) eps=0.25 rho=0.1 delta=0.05 | 17086 | 0.1 | 0.05 | 882 | 0.0749986 | pass | pmf({0: 0.2086, 1: 0.2086, 2: 0.2699, 3:
@@ -215,6 +218,7 @@ r_private_mean | eps=2.0 leak=0.001 sample_scale=0.01 | 19656 | 0.1 | 0.105733
 r_coreset | d=1 | 250529626 | 0.2 | -
 r_mean_vector | sample_scale=0.5 | 3885 | 0.1 | 0.05
 r_mean_vector_foams | rho=0.1 | 34293 | 0.1 | 0.05
+r_halfspace_lattice | d=8 sample_scale=0.5 | 2508 | 0.1 | 0.05
 r_mean_vector_lattice | lattice=D | 28315 | 0.1 | 0.05
 r_mean_vector_lattice | lattice=A* d=2 eps=0.2 | 1919 | 0.1 | 0.05
 r_mean_vector_lattice | d=20 eps=0.5 | 37041 | 0.1 | 0.05
@@ -255,6 +259,7 @@ TWINS: dict[str, tuple[str, ...]] = {
         "float_sum_in_sample_order",
     ),
     "r_mean_vector_lattice": ("mean_vector_lattice_at_rest",),
+    "r_halfspace_lattice": ("halfspace_unrounded",),
     "r_quantile": ("quantile_by_histogram", "quantile_to_whole_widths"),
     "r_conformal": ("conformal_to_nearest", "conformal_by_own_scale"),
     "r_choice": ("choice_by_argmax", "choice_noise_by_position"),
@@ -416,6 +421,11 @@ r_mean_vector | size: sample_scale=0 | sample_scale=0 must be above 0
 r_mean_vector_clipped | sigma=0 | sigma=0 must be above 0
 r_mean_vector_clipped | run: centre=inf | centre=inf must be a number: what rows are near to, e.g. 0
 r_mean_vector_foams | size: d=25 | d=25 must be at most 24 for foams, which take 2^d stages: use r_mean_vector_lattice
+r_halfspace_lattice | tau=1.0 | tau=1.0 must be in (0, 1): the margin, a cosine, e.g. 0.4
+r_halfspace_lattice | delta=0.0 | delta=0.0 must be in (0, 1): the failure rate, e.g. 0.05
+r_halfspace_lattice | rho=0.0 | rho=0.0 must be in (0, 1]: how often two hypotheses may differ, e.g. 0.1
+r_halfspace_lattice | size: d=0 | d=0 must be an integer of at least 1
+r_halfspace_lattice | size: sample_scale=0 | sample_scale=0 must be above 0
 r_mean_vector_lattice | lattice=E9 | lattice='E9' must be one of D, A*, E8, Leech, best
 r_mean_vector_lattice | size: d=1 lattice=D | lattice='D' must be another one for a single number, e.g. A*
 r_mean_vector_lattice | size: d=0 | d=0 must be an integer of at least 1
@@ -1157,6 +1167,8 @@ USUAL = {"tau": 0.1, "rho": 0.1, "delta": 0.05}
 NORMAL = {"p": 0.5, "eps": 1.0, "density": 0.3, "step": 0.0, "rho": 0.3}
 TOP_TWO = {"candidates": 3, "top": 2, "tau": 0.9, "rho": 0.5, "delta": 0.1}
 MEAN_BOXES = by_boxes(0.2, 0.1, 0.05, 0.5, 3).width
+HALFSPACES = halfspace_lattices.plan(0.1, 0.4, 0.05, 2, "best").width
+TWO_AXES = "points([[1, 0], [0, 2]], labels=[1, 1], weights=[0.3, 0.7])"
 HEXAGONS = by_lattice(0.2, 0.1, 0.05, 0.5, 2, "A*").width
 
 THIRDS = "points([[1, 0, 0], [0, 1, 0], [0, 0, 1]], weights=[0.4, 0.35, 0.25])"
@@ -1262,6 +1274,8 @@ EXACT = [
                 size=n, no_integrate=True, params={"d": 2, "eps": 0.2})
         for p, n in [((0.5, 0.5), 300), ((0.5, 0.1), 60)]
     ),
+    counted("r_halfspace_lattice", lambda: halfspace_lattices.exact_rho(300, 0.3, HALFSPACES), TWO_AXES, 300, size=300,
+            no_integrate=True, params={"d": 2}),
     integrated("r_mean_vector_heavy", lambda: mean_laws.together([median_of_rare_rows()] * 2), pairs=60, rho=0.4),
     integrated("r_mean_vector_clipped", lambda: mean_heavy.clipped_exact_rho(1060, **HEAVY), FAIR_SIGNS, 60, rho=0.4),
     counted("r_bandit", lambda: exact(COMMIT, 0.5, 0.5, 10**6).rho, pairs=200),
@@ -1334,6 +1348,7 @@ EXACT = [
             lambda: 1 - collision(first_appearances({1: 0.4, 2: 0.3, 3: 0.3}).values()), pairs=500),
     counted("float_sum_in_sample_order", sum_in_sample_order, pairs=500),
     counted("one_generator_in_turn", generator_in_turn, pairs=120, size=FLIPS),
+    counted("halfspace_unrounded", lambda: 1.0, pairs=60),  # but for equal counts of six values
     counted("mean_vector_lattice_at_rest", lambda: 0.5, pairs=100),  # but for the tie's 0.0046, squared
     counted("mean_vector_no_offset", boxes_at_rest, pairs=100),
     counted("mean_vector_offset_of_data", offset_of_data, pairs=100),
@@ -1427,6 +1442,7 @@ HARD: list[tuple[str, str, dict[str, Any]]] = [
     ),
     ("r_mean_vector_foams", coins(0.5, 0.5), EASY),
     ("r_mean_vector_lattice", mean_lattices.pairwise_fair(), EASY),
+    *(("r_halfspace_lattice", source, EASY) for source in (halfspace_lattices.cone(3), LINES)),
     *(
         ("r_uniformity_by_distance", uniformity.two_levels(10_000, share), {"params": {"values": 10_000, "rho": 0.5}})
         for share in (0.0, 0.5)

@@ -218,7 +218,14 @@ EASIER = (
     *("r_bandit", "r_bandit_elimination", "r_choice", "r_top_choice", "r_quantile", "r_conformal"),
     *("r_erm", "r_erm_realisable", "r_private_median", "r_private_mean"),
     *("r_mean_vector", "r_mean_vector_one_offset", "r_mean_vector_foams", "r_mean_vector_heavy"),
-    *("r_mean_vector_lattice", "r_mean_vector_clipped", "r_single_heavy_hitter", "r_clusters", "r_coreset"),
+    *(
+        "r_mean_vector_lattice",
+        "r_halfspace_lattice",
+        "r_mean_vector_clipped",
+        "r_single_heavy_hitter",
+        "r_clusters",
+        "r_coreset",
+    ),
 )
 SLOW = ("bias_by_median", "r_halfspace_boosted_boxes")
 
@@ -337,7 +344,7 @@ def test_it_is_its_two_steps_and_finishes_apart_as_often_as_it_says(name: str) -
 
 SETS = ("r_features", "r_cluster_members", "r_group_report")
 UPPER = (
-    *("r_halfspace_foams", "r_mean_vector_foams", "r_mean_vector_lattice"),
+    *("r_halfspace_foams", "r_halfspace_lattice", "r_mean_vector_foams", "r_mean_vector_lattice"),
     *("r_top_choice", "r_clusters", "r_top", "r_ranking", *SETS),
 )
 
@@ -354,6 +361,7 @@ HEAVY = ("r_mean_vector_heavy", "r_mean_vector_clipped")
 RUN_AT: list[tuple[str, dict[str, Any]]] = [
     *((name, {"d": d}) for name in (*MEANS, *HEAVY, "list_of_biases") for d in (1, 4)),
     *(("r_mean_vector_lattice", {"d": d, "lattice": one}) for d, one in ((1, "A*"), (4, "D"), (9, "E8"), (20, "best"))),
+    *(("r_halfspace_lattice", {"d": d}) for d in (1, 2, 8)),
     ("r_choice", {"candidates": 2}),
     ("r_choice", {"candidates": 10}),
     ("r_top_choice", {"candidates": 7, "top": 3}),
