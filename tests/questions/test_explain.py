@@ -87,6 +87,18 @@ def test_a_sound_subject_has_no_cause(fn: Callable[..., Any], source: str) -> No
     assert Explain().title(record).startswith("NOTHING TO EXPLAIN")
 
 
+def test_last_digits_that_decide_a_part_of_an_answer_do_not_explain_the_rest() -> None:
+    """As in a tree, whose ties move some predictions by a lot while the others differ with the sample."""
+
+    def tied(sample: Any, r: np.random.Generator) -> Any:
+        total = np.array([sample.sum()])
+        return np.array([5.0 * (total.view(np.int64)[0] & 1), total[0]])
+
+    _, answer = explained(tied, confidence=0.95)
+    assert "rounding-noise" not in [one.kind for one in answer.causes]
+    assert next(one.after for one in answer.experiments if one.kind == "rounding-noise") > 0
+
+
 def test_all_runs_are_counted() -> None:
     """Sixteen pairs that settle it, eight that are looked at, and what is run twice: more than two runs a trial."""
     seen = []
