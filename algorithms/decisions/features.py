@@ -90,8 +90,10 @@ def _as_numbers(labels: npt.NDArray[Any]) -> Reals:
 
 def _entries(rows: Reals, target: Reals) -> Reals:
     """Return the penalty at which each feature enters the path; 0 if it never does."""
-    from sklearn.linear_model import lars_path
-
+    try:
+        from sklearn.linear_model import lars_path
+    except ImportError:
+        raise BadInput("method='lasso' needs scikit-learn: pip install scikit-learn, or take correlation") from None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # where columns are alike the path ends early, and what is left does not enter
         penalties, _, path = lars_path(rows, target, method="lasso")

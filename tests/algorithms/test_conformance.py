@@ -266,6 +266,12 @@ def test_every_twin_belongs_to_an_algorithm_and_is_expected_to_fail() -> None:
 # Its exact rho.
 
 
+def test_every_decision_and_its_sister_has_an_exact_rho() -> None:
+    decisions = {name for name, target in registered_subjects().items() if target.startswith("algorithms.decisions.")}
+    assert len(decisions) == 25
+    assert decisions <= {case.name for case in EXACT}
+
+
 @pytest.mark.parametrize("case", EXACT, ids=lambda case: f"{case.name} on {str(case.source)[:24]}")
 def test_its_rho_is_the_exact_one(case: Exact) -> None:
     """Counted in outputs, by trials with nothing around them, or as the mean of the declared mismatch."""

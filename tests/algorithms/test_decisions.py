@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 from scipy import stats
 from support.requests import audit
 
+import auditor
 from algorithms.decisions.beats import Compared, beats, p_value
 from algorithms.decisions.clusters import cluster_members, clusters
 from algorithms.decisions.cutoffs import cutoff
@@ -290,6 +292,12 @@ def test_the_score_of_labels_that_are_words_is_that_of_an_analysis_of_variance()
         assert found[name] == pytest.approx(eta * math.sqrt(80))
     with pytest.raises(ValueError, match="method='lasso' takes numbers or two labels, and there are 4"):
         features((X, words), R, method="lasso")
+
+
+def test_the_lasso_says_which_package_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn.linear_model", None)
+    with pytest.raises(auditor.BadInput, match="method='lasso' needs scikit-learn: pip install scikit-learn, or take"):
+        features((X, Y), R, method="lasso")
 
 
 def test_clusters_do_not_depend_on_the_order_of_rows() -> None:
