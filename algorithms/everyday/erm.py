@@ -129,12 +129,15 @@ def least_by_frontier(size: int, alpha: float, delta: float, realisable: bool) -
     return None if realisable else choice.least_by_frontier(size, alpha, delta)
 
 
-def risks(sample: Sample, *, hypotheses: str) -> Reals:
-    """Return s, in the class's order; ValueError unless rows are labelled points of the class."""
+def risks(sample: Sample, *, hypotheses: str, realisable: bool = False) -> Reals:
+    """Return s, in the class's order; ValueError unless rows are labelled points of the class, as they are promised."""
     found, rows = class_of(hypotheses), Sample.of(sample)
     if not rows.size:
         raise ValueError("an empty sample has no risks: take at least one row")
-    return found.risks(*rows.counts())
+    s = found.risks(*rows.counts())
+    if realisable and s.min() > 0:
+        raise ValueError(f"each hypothesis of {found} errs on a row, and one must never: take realisable=False")
+    return s
 
 
 def is_within_alpha(output: Any, *, source: Any, r: Randomness, params: Mapping[str, Any]) -> bool:

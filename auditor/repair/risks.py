@@ -55,6 +55,11 @@ class erm(Repaired):
                 f"the losses, {describe(output, 60)}, must be numbers in [0, 1], one for each hypothesis: divide them "
                 "by the largest loss that there can be, and leave out hypotheses that have none"
             )
+        if self.realisable and numbers.min() > 0:
+            raise SubjectError(
+                f"the least loss is {numbers.min():g}, and with realisable=True some hypothesis must never err: leave "
+                "that out, and take the rows that sample_size then asks for"
+            )
         return found
 
     def finish(self, core: Any, r: Randomness) -> Any:

@@ -548,6 +548,7 @@ REFUSED: list[tuple[str, Any, int | None, dict[str, Any], str]] = [
     ("r_erm", ([[1.0], [64.0]], [-1, 1]), 100, {}, "a point is 64.0, and must be a whole number from 0 to 63"),
     ("r_erm", ([[1.0], [2.0]], [0, 1]), 100, {}, "a label is 0, and must be -1 or"),
     ("r_erm", ([[1.0, 1.0]], [1]), 100, {}, r"a point has 2 columns, and thresholds\(64\) has 1: give another"),
+    ("r_erm_realisable", ([[1.0], [1.0]], [-1, 1]), 100, {}, r"each hypothesis of thresholds\(64\) errs on a row, and"),
     ("r_erm", [1.0, 2.0], 100, {}, "the sample has no labels: a hypothesis is learnt from labelled points"),
     ("r_erm", (np.ones((0, 1)), NONE), None, {}, "an empty sample has no risks: take at least one row"),
     ("r_private_mean", [-1.0, 2.0], 40_000, SCALED, r"a row has (-1|2).0, outside \[0, 1\]: scale"),

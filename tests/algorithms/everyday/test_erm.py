@@ -229,6 +229,14 @@ def test_what_are_no_losses_is_refused(output: Any) -> None:
         erm(lambda sample, r: output, 0.1)([1.0], 0)
 
 
+def test_losses_of_which_none_is_0_are_not_realisable() -> None:
+    with pytest.raises(
+        AuditorError, match=r"the least loss is 0.2, and with realisable=True some hypothesis must never"
+    ):
+        erm(lambda sample, r: [0.2, 0.5], 0.1, realisable=True)([1.0], 0)
+    assert erm(lambda sample, r: [0.0, 0.5], 0.1, realisable=True)([1.0], 0) == 0
+
+
 def test_one_hypothesis_is_chosen_always() -> None:
     one = erm(lambda sample, r: {"only": 0.3}, 0.1)
     assert (one([1.0], 0), one.claimed(10, 1), one.mismatch({"only": 0.3}, {"only": 0.9})) == ("only", 0.0, 0.0)
