@@ -16,13 +16,15 @@ goes to 0 that is exact; by Brunn and Minkowski it is at least 1 - (1 - t shadow
 projection is seen from either side, so the shadow is sum_v a_v |<v, u>| / (2 |v|) = n sum_v p_v |<v, u>| / |v|^2. The
 p_v add up to 1, pyramids over facets being all of V, and sum_v p_v v v^T / |v|^4 commutes with all symmetries of the
 lattice. These move no proper subspace into itself, so it is a multiple of 1, whose trace is sum_v p_v / |v|^2. By
-Jensen the square of the shadow is at most n^2 sum_v p_v <v, u>^2 / |v|^4 = rate^2. (The surface over twice the volume,
-which bounds the mean over u too, would be up to sqrt(n) times as much.)
+Jensen the square of the shadow is at most n^2 sum_v p_v <v, u>^2 / |v|^4 = rate^2. (The surface over twice the volume
+bounds the shadow too, and is up to sqrt(n) times as much.)
+
 Copies c and c' of a vector with covariance C: E|<v, c - c'>| <= 2 / sqrt(3) sqrt(v^T C v) (Gini, see `grid`), and by
 Jensen again n sum_v p_v sqrt(v^T C v) / |v|^2 <= rate sqrt(trace C), an equality for one orbit of v and C a multiple
 of 1. Blocks: those of B blocks add up, sum_b |x_b - y_b|_2 <= sqrt(B) |x - y|_2, and radii by their squares.
 
 Of cells with volume vol V everything follows by scaling with vol^(-1/n):
+
     Z^n    relevant +-e_i; rate^2 = n, radius^2 = n/4: boxes (`grid`)
     D_n    whole numbers of even sum; relevant +-e_i +- e_j, |v|^2 = 2; vol 2; rate^2 = n/2; n >= 2. V has |x_i| + |x_j|
            <= 1: where all are at most 1/2 radius^2 is n/4, and if one is more, a, it is at most a^2 + (n - 1)(1 - a)^2,
@@ -37,14 +39,14 @@ Of cells with volume vol V everything follows by scaling with vol^(-1/n):
            [z^m] T^r = r m^(m-r-1) / (m - r)! for T = z e^T, sum_k C(m, k) k^(k-2) (m - k)^(m-k-1) is m! times that of
            (T - T^2/2) T: rate^2 = n (n + 7) / (2 (n + 1)). It is 6 to 13 % above the shadows found for n = 2 to 10.
     E8     D_8 and D_8 + (1/2, ..., 1/2); relevant: its 240 roots, |v|^2 = 2; vol 1; rate 2. V consists of simplices of
-           the corners 0 and w_i / m_i, by fundamental weights and marks, the longest of which is 1: radius 1. The sum
-           of all roots with <v, u> > 0 is longest for the positive roots, and then along u: the worst shadow is
-           sqrt(124/45) = 1.66.
+           the corners 0 and w_i / m_i, by fundamental weights and marks, the longest of which is 1: radius 1. The roots
+           with <v, u> > 0 are the positive ones of the chamber of u, and their sum is as long in each chamber: the
+           shadow is worst along it, where it is sqrt(124/45) = 1.66.
     Leech  24 dimensions, vol 1; all v have |v|^2 >= 4, so rate <= sqrt(6), whatever the facets are; radius sqrt(2)
            (Conway, Parker, Sloane, 1982)
 
 Decoding. D_n: each coordinate to the nearest whole number, and if their sum is odd the one that is furthest from its
-own to the next nearest. E8: the nearer of two such. A_n*: the best of n + 1 candidates, round(y - t) for t from 0 to 1.
+own to the next nearest. E8: the nearer of two such. A_n*: the best of n + 1 candidates, round(y + t) for t from 0 to 1.
 Leech: the nearest of 8,192 points, each by a rule like that of D_24: 4,096 words of Golay's code, times even and odd.
 
 Price: all d numbers together move by at most `radius` widths; see `docs/rounding.md` for what takes the fewest rows.
