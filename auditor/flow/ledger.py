@@ -137,7 +137,7 @@ def open_ledger(inquiry: Inquiry, case: Case, options: RunOptions, notice: Calla
         with complaining(file):
             if options.resume:
                 check_trials(connection)
-                audit = _find_audit(connection, plan, file, begins=options.begins)
+                audit = _find_audit(connection, plan, file, begins=options.begins, goes_on=inquiry.goes_on)
             if audit is None:
                 audit = _begin(connection, plan)
             ledger = Ledger(file, connection, audit, notice)
@@ -184,9 +184,12 @@ def _begin(connection: sqlite3.Connection, plan: Mapping[str, Any]) -> int:
     return int(audit)
 
 
-def _find_audit(connection: sqlite3.Connection, plan: Mapping[str, Any], file: str, *, begins: bool) -> int | None:
+def _find_audit(
+    connection: sqlite3.Connection, plan: Mapping[str, Any], file: str, *, begins: bool, goes_on: bool
+) -> int | None:
     """Return the last audit with this plan, or with this plan and a smaller budget, which is then extended.
 
+    One into several cells is extended only where it `goes_on`: the gates of others are calibrated to their budget.
     Where there is neither: None if the audit may begin anew, and else UsageError with the difference.
     """
     # Unfinished ones first: what somebody wants to continue is most likely one of them.
@@ -204,7 +207,7 @@ def _find_audit(connection: sqlite3.Connection, plan: Mapping[str, Any], file: s
             return int(audit)
     for audit, other, record in plans:
         is_longer = _is_same({**other, "budget": plan["budget"]}, plan) and plan["budget"] > other["budget"]
-        if is_longer and plan["design"] == "anytime" and plan["cells"] is None:  # what is judged once has no more
+        if is_longer and plan["design"] == "anytime" and (plan["cells"] is None or goes_on):  # else it is judged once
             # What has been decided stays so: more pairs would be a second answer to one question.
             verdict = loads(record).get("verdict") if record else None
             if verdict in ("pass", "fail"):

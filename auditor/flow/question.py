@@ -93,6 +93,7 @@ class Inquiry(Protocol):
     """
 
     __slots__ = ()
+    goes_on: ClassVar[bool] = False  # whether an undecided one into several cells may have a larger budget later
     plan: Plan
     cells: Sequence[Cell]  # the first is there from the start; more may come while it runs
 

@@ -341,3 +341,20 @@ def test_stopped_by_the_clock_it_says_what_is_known() -> None:
     assert record.decided_by == "clock"
     assert not record.pairs
     assert find_question("choose").title(record).startswith("UNDECIDED")  # type: ignore[union-attr]
+
+
+def test_an_undecided_choice_goes_on_from_its_ledger_with_more_pairs(tmp_path: Path) -> None:
+    """To the record of one that had as many from the start, and it runs none of its pairs again; what was decided
+    stays so."""
+    ledger, few, many = str(tmp_path / "audits.sqlite"), 60, 2000
+    asked: dict[str, Any] = {"vary": {"width": [0.3, 0.6]}, "score_within": 0.1, "margin": 0.1, "on_error": "stop"}
+    asked |= {"source": "learners.chosen:coins", "score": "learners.chosen:closeness"}
+    name = "learners.chosen:rounded"
+    whole = choose(name, **asked, pairs=many)
+    first = choose(name, **asked, pairs=few, ledger=ledger)
+    assert (first.verdict, first.pairs) == ("inconclusive", 2 * few)
+    again = choose(name, **asked, pairs=many, ledger=ledger, resume=True)
+    assert answer_of(again) == answer_of(whole)
+    assert (again.verdict, again.pairs, again.reason) == ("pass", whole.pairs, whole.reason)
+    with pytest.raises(UsageError, match="it was decided: pass; only an undecided one goes on"):
+        choose(name, **asked, pairs=2 * many, ledger=ledger, resume=True)

@@ -202,6 +202,4 @@ def _make_plan(options: ChooseOptions, count: int, within: float) -> ChoosePlan:
         )
     if pairs > MAX_PAIRS:
         raise BadValue("pairs", pairs, f"is more than {MAX_PAIRS:.0e} pairs, which nobody waits for: ask for fewer")
-    return ChoosePlan(
-        None, float(options.confidence), "anytime", count * pairs, cells=count, count=count, least=least, pairs=pairs
-    )
+    return ChoosePlan(None, float(options.confidence), "anytime", count * pairs, cells=count, count=count, least=least)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from msgspec.structs import replace
@@ -25,11 +25,15 @@ ACCURATE = "accurate runs"  # the score of a subject that declares how to judge 
 
 
 class ChoosePlan(Plan, frozen=True):
-    """`least` is how many pairs each of `count` candidates takes, if they are alike; `pairs` how many it may take."""
+    """`least` is how many pairs each of `count` candidates takes, if they are alike."""
 
     count: int = 2
     least: int = 1
-    pairs: int = 1
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs each candidate may take."""
+        return self.budget // self.count
 
     @property
     def least_trials(self) -> int:
@@ -40,6 +44,8 @@ class ChoosePlan(Plan, frozen=True):
 @dataclass(slots=True)
 class Choosing(CountsCells):
     """Candidates on the same pairs."""
+
+    goes_on: ClassVar[bool] = True  # all that is said holds at every number of pairs
 
     counted: list[Counted]
     plan: ChoosePlan
