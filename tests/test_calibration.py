@@ -57,6 +57,9 @@ GRID = [
     (0.02, 1e-4, 1500),
     (0.2, 0.4, 100),
     (0.01, 0.05 / 20, 2000),
+    (0.2, 0.05, 500),
+    (0.25, 0.05, 400),
+    (0.33, 0.05, 300),
 ]
 
 
@@ -71,8 +74,8 @@ def test_at_the_target_each_verdict_is_wrong_at_most_alpha_of_the_time(
         found = thresholds(side, target, alpha, budget)
         assert wrong <= found.spent * (1 + 1e-9) <= alpha
         assert found.spent <= (1 - KEPT) * alpha or found.budget is None
-        assert 0 <= found.within <= -np.log(alpha)  # never more evidence than at any number of pairs
-        assert found.within <= found.after
+        if not found.first:  # early first steps take error from the others
+            assert 0 <= found.within <= -np.log(alpha)  # never more evidence than at any number of pairs
 
 
 @pytest.mark.parametrize(("target", "alpha", "budget"), [(0.1, 0.05, 100), (0.3, 0.2, 40), (0.5, 0.05, 60)])
@@ -108,27 +111,30 @@ def test_thresholds_are_the_least_that_do(target: float) -> None:
     for side in SIDES:
         found = thresholds(side, target, 0.05, int(100 / target))
         assert found.spent > 0.97 * (1 - KEPT) * 0.05
-    assert np.exp(thresholds("pass", 0.05, 0.05, 2000).within) == pytest.approx(15.9, abs=0.05)
-    assert np.exp(thresholds("fail", 0.05, 0.05, 2000).within) == pytest.approx(8.4, abs=0.05)
+    assert np.exp(thresholds("pass", 0.05, 0.05, 2000).within) == pytest.approx(18.9, abs=0.05)
+    assert np.exp(thresholds("fail", 0.05, 0.05, 2000).within) == pytest.approx(12.96, abs=0.05)
 
 
-@pytest.mark.parametrize("target", [0.01, 0.05, 0.1])
-def test_expected_pairs_are_within_a_third_of_the_information_bound(target: float) -> None:
-    """Worst over rho in [0, 0.6 t] and [1.5 t, 4 t] at the default budget; 1.33 and 1.56 with 1/alpha."""
-    budget = int(PAIRS_TIMES_TARGET / target)
-    factors = [*np.linspace(0, 0.6, 7), *np.linspace(1.5, 4, 6)]
+# The least worst ratio that any design could have at each target, by `benchmarks/gate.py`.
+FLOORS = {0.3: 1.169, 0.2: 1.202, 0.15: 1.173, 0.1: 1.161, 0.07: 1.155, 0.05: 1.154, 0.03: 1.153, 0.02: 1.153}
+
+
+@pytest.mark.parametrize("target", [*FLOORS, 0.01])
+def test_expected_pairs_are_within_five_percent_of_what_any_design_could_reach(target: float) -> None:
+    """Worst over rho in [0, 0.6 t] and [1.5 t, 4 t], over the information bound; 1.33 and 1.56 with 1/alpha."""
+    budget = round(PAIRS_TIMES_TARGET / target)
+    factors = [*np.linspace(0, 0.6, 7), *np.linspace(1.5, min(4, 0.9 / target), 6)]
     laws = [(prospect(f * target, target=target, alpha=0.05, budget=budget), f * target) for f in factors]
     ratios = [law.expected_pairs / information_bound(rho, target, 0.05) for law, rho in laws]
     print(f"target {target}: worst {max(ratios[:7]):.3f} and {max(ratios[7:]):.3f} times the bound")
-    assert max(ratios[:7]) <= 1.24
-    assert max(ratios[7:]) <= 1.26
+    assert max(ratios) <= 1.05 * FLOORS.get(target, 1.153)
 
 
 @pytest.mark.parametrize("target", [0.001, 0.01, 0.1, 0.5])
 def test_what_the_default_budget_leaves_open(target: float) -> None:
     budget = round(PAIRS_TIMES_TARGET / target)
     assert prospect(0.6 * target, target=target, alpha=0.05, budget=budget).undecided <= 0.052
-    assert prospect(1.5 * target, target=target, alpha=0.05, budget=budget).undecided <= 0.033
+    assert prospect(1.5 * target, target=target, alpha=0.05, budget=budget).undecided <= 0.035
 
 
 def test_above_the_most_pairs_thresholds_are_those_of_no_budget() -> None:
@@ -187,7 +193,7 @@ def test_the_information_bound_is_that_of_the_endings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "confidence", "pairs"), [(0.1, 0.95, 33), (0.05, 0.95, 68), (0.01, 0.95, 345), (0.05, 0.99, 101)]
+    ("target", "confidence", "pairs"), [(0.1, 0.95, 33), (0.05, 0.95, 68), (0.01, 0.95, 348), (0.05, 0.99, 101)]
 )
 def test_a_spotless_subject_passes_after_exactly_so_many_pairs(target: float, confidence: float, pairs: int) -> None:
     plan = make_plan(target=target, confidence=confidence)
@@ -202,7 +208,7 @@ def test_without_a_budget_it_takes_a_little_more(target: float, pairs: int) -> N
     assert least_budget(target, 0.05) < pairs
 
 
-@pytest.mark.parametrize(("target", "pairs"), [(0.01, 1), (0.05, 2), (0.1, 2), (0.2, 3)])
+@pytest.mark.parametrize(("target", "pairs"), [(0.01, 2), (0.05, 2), (0.1, 3), (0.2, 3)])
 def test_a_subject_that_never_agrees_fails_after_so_many_pairs(target: float, pairs: int) -> None:
     gate = Gate(target, 0.05, budget=int(100 / target))
     assert [gate.is_fail(n, n) for n in range(1, pairs + 1)] == [False] * (pairs - 1) + [True]

@@ -252,13 +252,20 @@ def outcome(plan: Plan, gate: Gate, tally: Tally, mean: MeanEvidence) -> str:
 
 
 def bounds(plan: Plan, gate: Gate, tally: Tally, mean: MeanEvidence) -> tuple[Bound, Bound]:
-    """Return one-sided limits from below and above, each at the level that its verdict has."""
+    """Return one-sided limits from below and above, each at the level that its verdict has.
+
+    A gate with a budget weighs evidence in its own way, and may be undecided where a limit is beyond the target: the
+    limit is moved back to the target then, so that no limit says what the verdict does not.
+    """
     n, k = tally.pairs, tally.mismatches
     if plan.is_of_means:
         least, most = mean.lower(gate.alpha_fail), mean.upper(gate.alpha_pass)
     else:
         lower, upper = BOUNDS[plan.design]
         least, most = lower(n, k, gate.alpha_fail), upper(n, k, gate.alpha_pass)
+        passes, fails = sides(plan, gate, tally, mean)
+        least = least if fails else min(least, gate.target)
+        most = most if passes else max(most, gate.target)
     return (
         Bound("lower", least, 1 - plan.cells * gate.alpha_fail),  # of whichever cell it is
         Bound("upper", most, 1 - gate.alpha_pass),
@@ -313,5 +320,5 @@ def enough_pairs(plan: Plan, gate: Gate, tally: Tally, rate: float, *, goes_on: 
         )
         if law.passes + law.fails >= LIKELY:
             return pairs, law.passes + law.fails
-        tried *= 1.5
+        tried *= 1.25
     return None

@@ -13,8 +13,18 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from auditor.statistics.interval import log_e_fail, log_e_pass
-from auditor.statistics.threshold import NEVER, Integers, Side, first_true, last_look, next_look, thresholds
+from auditor.statistics.threshold import (
+    NEVER,
+    Evidence,
+    Integers,
+    Side,
+    evidence,
+    first_true,
+    last_look,
+    next_look,
+    thresholds,
+    with_first_steps,
+)
 
 _CHUNK = 64  # boundaries are computed for this many k at a time or more, as the audit reaches them
 
@@ -41,19 +51,20 @@ def pass_boundary(target: float, alpha: float, budget: int | None = None) -> Bou
     """Return boundary[k], the first n at which k mismatches show rho <= target; Ville's if there is no budget."""
     found = thresholds("pass", target, alpha, budget)
 
-    def first(k: Integers, c: float) -> Integers:
+    def first(k: Integers, c: float, log_e: Evidence) -> Integers:
         start = _even(k, target)  # at n p <= k no term of the evidence is above 1
         reach = start // 8 + 64
-        while not ((log_e_pass(end := np.minimum(start + reach, NEVER), k, target) >= c) | (end == NEVER)).all():
+        while not ((log_e(end := np.minimum(start + reach, NEVER), k) >= c) | (end == NEVER)).all():
             reach = np.minimum(2 * reach, NEVER)  # a small k goes on while a large one is there: no overflow
-        return first_true(start, end, lambda n: log_e_pass(n, k, target) >= c)
+        return first_true(start, end, lambda n: log_e(n, k) >= c)
 
     def compute(k: Integers) -> Integers:
-        within = first(k, found.within)
+        within = with_first_steps(found.first, k, first(k, found.within, evidence("pass", target, found.budget)))
         looks = np.minimum(next_look(within, target), NEVER)
         if found.budget is None:
             return looks
-        later = np.maximum(np.minimum(next_look(first(k, found.after), target), NEVER), found.budget + 1)
+        later = next_look(first(k, found.after, evidence("pass", target, None)), target)
+        later = np.maximum(np.minimum(later, NEVER), found.budget + 1)
         return np.where(within <= found.budget, np.minimum(looks, found.budget), later)
 
     return Boundary(compute)
@@ -64,15 +75,15 @@ def fail_boundary(target: float, alpha: float, budget: int | None = None) -> Bou
     """Return boundary[k], the last n at which k mismatches show rho > target; less than k if none does."""
     found = thresholds("fail", target, alpha, budget)
 
-    def last(k: Integers, c: float) -> Integers:
-        return first_true(k, _even(k, target) + 2, lambda n: log_e_fail(n, k, target) < c) - 1
+    def last(k: Integers, c: float, log_e: Evidence) -> Integers:
+        return first_true(k, _even(k, target) + 2, lambda n: log_e(n, k) < c) - 1
 
     def compute(k: Integers) -> Integers:
-        within = last(k, found.within)
+        within = with_first_steps(found.first, k, last(k, found.within, evidence("fail", target, found.budget)))
         looks = last_look(within, target)
         if found.budget is None:
             return looks
-        after = last_look(last(k, found.after), target)  # no larger than `within`: more evidence is asked for
+        after = last_look(last(k, found.after, evidence("fail", target, None)), target)
         return np.where(after > found.budget, after, np.where(within >= found.budget, found.budget, looks))
 
     return Boundary(compute)

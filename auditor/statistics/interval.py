@@ -34,21 +34,21 @@ def log_e_pass(n: npt.ArrayLike, k: npt.ArrayLike, p: float) -> Reals:
     """Return the log evidence of k mismatches in n pairs against rho >= p; n and k may be arrays."""
     n, k = np.asarray(n, dtype=float), np.asarray(k, dtype=float)
     spotless = -n * (math.log1p(-p) if p < 1 else _IMPOSSIBLE)
-    return _log_mixture(n, k, p, -TILTS, spotless=np.where(k == 0, spotless, -np.inf))
+    return log_mixture(n, k, p, -TILTS, LOG_WEIGHTS, ATOM, np.where(k == 0, spotless, -np.inf))
 
 
 def log_e_fail(n: npt.ArrayLike, k: npt.ArrayLike, p: float) -> Reals:
     """Return the log evidence of k mismatches in n pairs against rho <= p; n and k may be arrays."""
     n, k = np.asarray(n, dtype=float), np.asarray(k, dtype=float)
     spotless = -n * (math.log(p) if p > 0 else _IMPOSSIBLE)
-    return _log_mixture(n, k, p, TILTS, spotless=np.where(k == n, spotless, -np.inf))
+    return log_mixture(n, k, p, TILTS, LOG_WEIGHTS, ATOM, np.where(k == n, spotless, -np.inf))
 
 
-def _log_mixture(n: Reals, k: Reals, p: float, tilts: Reals, *, spotless: Reals) -> Reals:
-    """Return the log of the evidence: a mixture of likelihood ratios of k mismatches in n pairs against p."""
-    terms = LOG_WEIGHTS + tilts * k[..., None] - n[..., None] * np.log1p(p * np.expm1(tilts))
-    top = np.maximum(terms.max(axis=-1), spotless + math.log(ATOM))
-    scaled = np.exp(terms - top[..., None]).sum(axis=-1) + np.exp(spotless + math.log(ATOM) - top)
+def log_mixture(n: Reals, k: Reals, p: float, tilts: Reals, log_weights: Reals, atom: float, spotless: Reals) -> Reals:
+    """Return the log of the mixture of these tilts; `atom` is the weight of the extreme one, and `spotless` its log."""
+    terms = log_weights + tilts * k[..., None] - n[..., None] * np.log1p(p * np.expm1(tilts))
+    top = np.maximum(terms.max(axis=-1), spotless + math.log(atom))
+    scaled = np.exp(terms - top[..., None]).sum(axis=-1) + np.exp(spotless + math.log(atom) - top)
     return np.asarray(top + np.log(scaled), dtype=float)
 
 

@@ -9,7 +9,8 @@ What is kept is for going on after N: with c2 the least number such that
 
     sum_k Pr[not yet at N, with k mismatches] min(1, E(N, k) / c2)  <=  alpha - (the error by N)
 
-Ville's inequality from N on makes the whole error at most alpha, whatever budget is chosen then, and whyever.
+Ville's inequality from N on makes the whole error at most alpha, whatever budget is chosen then, and whyever. It holds
+for any evidence E, so E is that of intervals here, while up to N it has weights of its own (`evidence`).
 
 Probabilities move on the lattice of (pairs, mismatches) many pairs at a time: from one n to a later one the number of
 mismatches moves by a binomial. Entries that are too small to matter are cut off, and their sum is returned, so that a
@@ -19,7 +20,7 @@ caller who sums errors can count it as one.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Literal
 
@@ -27,7 +28,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from auditor.statistics.interval import Reals, log_e_fail, log_e_pass
+from auditor.statistics.interval import ATOM, LOG_WEIGHTS, TILTS, Reals, log_e_fail, log_e_pass, log_mixture
 
 KEPT = 0.02  # the share of alpha that is kept for going on after the budget
 MOST_CALIBRATED = 10**5  # pairs; with a larger budget the thresholds are Ville's
@@ -44,15 +45,59 @@ _NOISE = 1e-15  # the most that a transform adds to an entry; plain convolutions
 Side = Literal["pass", "fail"]
 Integers = npt.NDArray[np.int64]
 Condition = Callable[[Integers], npt.NDArray[np.bool_]]
+Evidence = Callable[[npt.ArrayLike, npt.ArrayLike], Reals]  # in logs, of pairs and mismatches
+
+# The weights of a gate with a budget, by rho over the target t: with them the expected pairs over the information bound
+# are nearly the same for all rho in [0, 0.6 t] and in [1.5 t, 4 t]. `benchmarks/gate.py` prints how near that is to the
+# least that any design could reach.
+_SHARES: Mapping[Side, Mapping[float, float]] = {
+    "pass": {0.0: 0.471, 0.15: 0.08, 0.3: 0.076, 0.45: 0.104, 0.6: 0.218, 0.75: 0.051},
+    "fail": {1.15: 0.02, 1.3: 0.04, 1.5: 0.2, 1.8: 0.09, 2.4: 0.1, 3.2: 0.07, 4.0: 0.43, 5.0: 0.05},
+}
+_USUAL = 0.2  # the weight of the mixture of intervals beside them, at the usual budget; in proportion to the budget
+_USUAL_BUDGET = 100  # in pairs times the target
+_LARGEST = 0.95  # rho, where five times the target would be more
+_SMALL = 0.35  # a larger target has the mixture of intervals alone; at 1/2 it is asked which of two is more frequent
+
+# Where the target is not small, the first steps are far apart, and which of them are taken decides how much error is
+# left for the others. These were found by moving steps by one pair for as long as that helped, at alpha = 0.05. They
+# are, up to each target, the last n at which 3, 4, 5 mismatches fail, and so on.
+_FIRST_FAILS: Mapping[float, tuple[int, ...]] = {
+    0.114: (5, 10, 13),
+    0.129: (5, 8, 12),
+    0.146: (4, 8, 11),
+    0.164: (4, 7, 10),
+    0.184: (4, 6, 9),
+    0.201: (4, 5, 8),
+    0.209: (4, 5, 7),
+    0.224: (3, 6, 8),
+    0.231: (3, 6, 7),
+    0.239: (3, 5, 8),
+    0.256: (3, 5, 7),
+    0.266: (3, 5, 6),
+    0.294: (3, 4, 6),
+    0.311: (3, 4, 5),
+    0.316: (3, 4, 5, 6),
+    0.339: (2, 4, 6, 8),
+    _SMALL: (2, 4, 6, 7),
+}
+_COARSE = 0.1  # the least target with such steps
+_FIRST_PASS = 0.69  # the part of the error that zero mismatches may take there
+_USUAL_ALPHA = (0.045, 0.055)  # for which they were found
 
 
 class Thresholds(msgspec.Struct, frozen=True):
-    """Log evidence that decides up to the budget, and after it; `spent` is the exact error by the budget."""
+    """Log evidence that decides up to the budget, and after it; `spent` is the exact error by the budget.
+
+    `first` holds the first steps, where they were chosen: for 0, 1, ... mismatches the first n that passes, or the last
+    n that fails.
+    """
 
     within: float
     after: float
     spent: float
     budget: int | None  # None: Ville's, for every n
+    first: tuple[int, ...] = ()
 
 
 def ville(alpha: float) -> Thresholds:
@@ -79,9 +124,48 @@ def _stride(n: Integers, target: float) -> Integers:
     return np.where(n <= min(NEVER, int(EVERY_PAIR / target)), 1, stride)
 
 
-def log_evidence(side: Side) -> Callable[[npt.ArrayLike, npt.ArrayLike, float], Reals]:
-    """Return the function for the log evidence of a pass or of a fail."""
-    return log_e_pass if side == "pass" else log_e_fail
+@lru_cache(maxsize=256)
+def evidence(side: Side, target: float, budget: int | None) -> Evidence:
+    """Return the log evidence for one verdict: against rho >= target for a pass, against rho <= target for a fail.
+
+    Without a budget it is that of intervals. A budget of five times the usual one or more is for telling a rho near the
+    target from it, and has that too; in between it is a mixture of both.
+    """
+    usual = 1.0 if budget is None or target > _SMALL else min(1.0, _USUAL * max(1.0, budget * target / _USUAL_BUDGET))
+    if usual == 1:
+        of_intervals = log_e_pass if side == "pass" else log_e_fail
+        return lambda n, k: of_intervals(n, k, target)
+    shares = {ratio: (1 - usual) * share for ratio, share in _SHARES[side].items()}
+    atom = usual * ATOM + shares.pop(0.0, 0.0)
+    rho = np.minimum(target * np.array([*shares]), _LARGEST)
+    tilts = np.append(np.log(rho / (1 - rho) * (1 - target) / target), -TILTS if side == "pass" else TILTS)
+    log_weights = np.append(np.log([*shares.values()]), LOG_WEIGHTS + math.log(usual))
+    each = -math.log1p(-target) if side == "pass" else -math.log(target)
+
+    def log_evidence(n: npt.ArrayLike, k: npt.ArrayLike) -> Reals:
+        n, k = np.asarray(n, dtype=float), np.asarray(k, dtype=float)
+        spotless = np.where(k == (0 if side == "pass" else n), n * each, -np.inf)
+        return log_mixture(n, k, target, tilts, log_weights, atom, spotless)
+
+    return log_evidence
+
+
+def first_steps(side: Side, target: float, alpha: float, budget: int) -> tuple[int, ...]:
+    """Return the first steps that were chosen for such a gate (`Thresholds.first`); none for most gates."""
+    is_usual = _USUAL_ALPHA[0] <= alpha <= _USUAL_ALPHA[1] and budget * target >= _USUAL_BUDGET / 2
+    if not is_usual or not _COARSE <= target <= _SMALL:
+        return ()
+    if side == "pass":
+        return (math.ceil(math.log(_FIRST_PASS * (1 - KEPT) * alpha) / math.log1p(-target)),)
+    return -1, 0, 1, *next(steps for largest, steps in _FIRST_FAILS.items() if target <= largest)
+
+
+def with_first_steps(first: tuple[int, ...], k: Integers, n: Integers) -> Integers:
+    """Return a boundary n at k mismatches with the first steps in their place; it still rises with k."""
+    if not first:
+        return n
+    chosen = np.array(first, dtype=np.int64)
+    return np.where(k < len(first), chosen[np.minimum(k, len(first) - 1)], np.maximum(n, chosen[-1]))
 
 
 def first_true(start: Integers, end: Integers, condition: Condition) -> Integers:
@@ -99,7 +183,9 @@ def staircase(side: Side, target: float, alpha: float, planned: int | None, budg
     found = thresholds(side, target, alpha, planned)
     if found.budget is None:
         return list(Staircase(side, target, budget, found.within, goes_on=True).steps(found.within))
-    within = Staircase(side, target, found.budget, found.within).steps(found.within)
+    within = Staircase(side, target, found.budget, found.within, planned=found.budget, first=found.first).steps(
+        found.within
+    )
     if budget <= found.budget:
         return [step for step in within if step[0] <= budget]
     after = Staircase(side, target, budget, found.after, goes_on=True).steps(found.after)
@@ -111,14 +197,14 @@ def thresholds(side: Side, target: float, alpha: float, budget: int | None) -> T
     """Return the thresholds of one side of a gate at its share of the error."""
     if budget is None or budget > MOST_CALIBRATED:
         return ville(alpha)
-    share, most = (1 - KEPT) * alpha, -math.log(alpha)
-    search = _Search(side, target, budget, share, most)
+    first = first_steps(side, target, alpha, budget)
+    most = -math.log(alpha) + bool(first)  # by Ville's inequality that much is enough, but where first steps are early
+    search = _Search(side, target, budget, (1 - KEPT) * alpha, most, first)
     found = search.least()
     if found is None:
         return ville(alpha)
     walk = search.walk(found)
-    after = max(found, _log_after(walk, alpha - walk.error))
-    return Thresholds(found, after, walk.error, budget)
+    return Thresholds(found, _log_after(walk, alpha - walk.error), walk.error, budget, first)
 
 
 class _Search:
@@ -129,10 +215,13 @@ class _Search:
     threshold that was walked in full is the least.
     """
 
-    def __init__(self, side: Side, target: float, budget: int, share: float, most: float) -> None:
+    def __init__(
+        self, side: Side, target: float, budget: int, share: float, most: float, first: tuple[int, ...]
+    ) -> None:
         self.share, self.most = share, most
-        self._line = Staircase(side, target, budget, most)
-        self._early = Staircase(side, target, min(budget, int(_JUMPY / target)), most)
+        self._line = Staircase(side, target, budget, most, planned=budget, first=first)
+        early = min(budget, int(_JUMPY / target))
+        self._early = Staircase(side, target, early, most, planned=budget, first=first)
         self._at_first: dict[float, float] = {}
         self._later: dict[float, float] = {}  # log of the error after the first mismatches, by c
         self._last: tuple[float, _Walk] | None = None
@@ -190,12 +279,24 @@ class Staircase:
     """The steps of the boundary of log evidence c, for one c after another: each search starts from those before it.
 
     They are searched for each number of mismatches while the gate looks after every pair, and for each look after that:
-    both are few. `most` is the largest c. A calibrated gate looks at the end of its budget too; one that goes on looks
-    where it would, and has failed as soon as it must fail at its next look.
+    both are few. `most` is the largest c. `planned` is the budget that the evidence is for, and `first` are first steps
+    that were chosen (`Thresholds`). A calibrated gate looks at the end of its budget too; one that goes on looks where
+    it would, and has failed as soon as it must fail at its next look.
     """
 
-    def __init__(self, side: Side, target: float, budget: int, most: float, *, goes_on: bool = False) -> None:
-        self.side, self.target, self.budget = side, target, budget
+    def __init__(
+        self,
+        side: Side,
+        target: float,
+        budget: int,
+        most: float,
+        *,
+        planned: int | None = None,
+        first: tuple[int, ...] = (),
+        goes_on: bool = False,
+    ) -> None:
+        self.side, self.target, self.budget, self._first = side, target, budget, first
+        self._evidence = evidence(side, target, planned)
         self._dense = min(budget, int(EVERY_PAIR / target))
         self._looks = looks_between(self._dense, budget)
         if goes_on and len(self._looks):
@@ -212,7 +313,7 @@ class Staircase:
         end = np.array([self._dense], dtype=np.int64)
         if self.side == "pass":
             return int(self._dense * self.target)  # at k = n p and above each term of the evidence is below 1
-        k = first_true(end * 0, end, lambda k: log_e_fail(end, k, self.target) >= most)
+        k = first_true(end * 0, end, lambda k: self._evidence(end, k) >= most)
         return int(k[0])
 
     def steps(self, c: float) -> Iterator[tuple[int, int]]:
@@ -229,16 +330,17 @@ class Staircase:
 
     def _reaches(self, n: Integers, k: Integers, c: float) -> npt.NDArray[np.bool_]:
         """Return whether k mismatches in n pairs reach a threshold."""
-        return np.asarray(log_evidence(self.side)(n, k, self.target) >= c)
+        return np.asarray(self._evidence(n, k) >= c)
 
     def _sorted(self, n: Integers, k: Integers) -> Iterator[tuple[int, int]]:
         """Yield the steps of the boundary in order, (pairs, mismatches); of several numbers of mismatches at one number
         of pairs, the one that reaches furthest."""
+        n = with_first_steps(self._first, self._k, n if self.side == "pass" else n - 1)
         if self.side == "pass":
             lines = dict(zip(n.tolist(), self._k.tolist(), strict=True))
             later = zip(self._looks.tolist(), (k - 1).tolist(), strict=True)
         else:
-            lines = dict(zip((n - 1).tolist()[::-1], self._k.tolist()[::-1], strict=True))
+            lines = dict(zip(n.tolist()[::-1], self._k.tolist()[::-1], strict=True))
             later = zip(self._looks.tolist(), k.tolist(), strict=True)
         lines = {n: k for n, k in lines.items() if max(k, 1) <= n <= self._dense}
         lines |= {min(n, self.budget): k for n, k in later if 0 <= k <= n}
@@ -279,10 +381,10 @@ def looks_between(after: int, budget: int) -> Integers:
 
 
 def _log_after(walk: _Walk, left: float) -> float:
-    """Return log c2: what is undecided at the budget reaches c2 with at most what is left of the error."""
+    """Return log c2: what is undecided at the budget reaches c2 with at most what is left of the error, and later."""
     k = np.arange(walk.least, walk.least + len(walk.alive))
-    logs = log_evidence(walk.line.side)(np.full(len(k), walk.line.budget), k, walk.line.target)
-    low, high = 0.0, 800.0
+    logs = evidence(walk.line.side, walk.line.target, None)(np.full(len(k), walk.line.budget), k)
+    low, high = max(0.0, float(logs[walk.alive > 0].max(initial=0.0))), 800.0
     while high - low > 1 / _GRID:
         c = (low + high) / 2
         reach = float(walk.alive @ np.exp(np.minimum(0.0, logs - c)))

@@ -228,7 +228,7 @@ def test_plans_at_the_edge_are_made() -> None:
 # verdicts
 
 OPEN = "which does not show whether it is at most 0.1, the target"
-ODDS = "--pairs 3800 with a new --seed decides with probability 0.9, if rho is 0.08, the rate seen"
+ODDS = "--pairs 4200 with a new --seed decides with probability 0.92, if rho is 0.08, the rate seen"
 UNDECIDED = (
     "Two runs differed in 80 of 1,000 pairs: rho is about 0.08, and between 0.0532 and 0.114 (95 % confidence), "
     f"{OPEN}. {ODDS}"
@@ -247,10 +247,10 @@ CASES: list[tuple[dict[str, Any], tuple[int, ...], str, str, str]] = [
     ),
     (
         {},
-        (2, 2),
+        (3, 3),
         "fail",
         "mismatches",
-        "Two runs differed in each of 2 pairs: rho is above 0.1, the target (95 % confidence)",
+        "Two runs differed in each of 3 pairs: rho is above 0.1, the target (95 % confidence)",
     ),
     ({"cells": 4}, (20, 10), "fail", "mismatches", HALF.format("")),
     ({"family": 5}, (20, 10), "fail", "mismatches", HALF.format(", all 5 audits")),
@@ -285,7 +285,7 @@ CASES: list[tuple[dict[str, Any], tuple[int, ...], str, str, str]] = [
         (1000, 80),
         "inconclusive",
         "budget",
-        f"{UNDECIDED}. With a --ledger, --resume --pairs 5600 goes on from here, and decides with probability 0.96",
+        f"{UNDECIDED}. With a --ledger, --resume --pairs 5300 goes on from here, and decides with probability 0.9",
     ),
     ({"extends": False}, (1000, 80), "inconclusive", "budget", UNDECIDED),
     (

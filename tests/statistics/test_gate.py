@@ -9,9 +9,9 @@ import pytest
 
 from auditor.statistics.gate import Boundary, Gate, fail_boundary, pass_boundary
 from auditor.statistics.interval import log_e_fail, log_e_pass
-from auditor.statistics.threshold import NEVER, Side, thresholds
+from auditor.statistics.threshold import NEVER, Side, evidence, first_steps, thresholds
 
-CASES = [(0.1, 0.05, 120), (0.4, 0.1, 50), (0.5, 0.05, 300), (0.1, 0.05, None)]
+CASES = [(0.1, 0.05, 120), (0.4, 0.1, 50), (0.5, 0.05, 300), (0.1, 0.05, None), (0.2, 0.05, 400)]
 FAR = 1100  # pairs up to which every n is asked
 
 
@@ -23,8 +23,10 @@ def deciding(k: int, side: Side, target: float, alpha: float, budget: int | None
     """By the evidence itself: the threshold within the budget and the one after it, at looks and at the budget."""
     found = thresholds(side, target, alpha, budget)
     n = np.arange(max(k, 1), FAR)
-    log_e = (log_e_pass if side == "pass" else log_e_fail)(n, np.full(len(n), k), target)
-    enough = log_e >= np.where(n <= (budget or FAR), found.within, found.after)
+    now, later = (evidence(side, target, planned)(n, k) for planned in (budget, None))
+    enough = np.where(n <= (budget or FAR), now >= found.within, later >= found.after)
+    if budget is not None and k < len(first := first_steps(side, target, alpha, budget)):
+        enough = n >= first[k] if side == "pass" else n <= first[k]
     return [at for at in n[enough].tolist() if is_look(at, target) or at == budget]
 
 

@@ -8,28 +8,38 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from auditor.statistics.interval import log_e_fail, log_e_pass
+from auditor.statistics.interval import TILTS, log_e_fail, log_e_pass
 from auditor.statistics.threshold import (
     EVERY_PAIR,
     KEPT,
     NEVER,
     Side,
     Staircase,
+    evidence,
+    first_steps,
     first_true,
     last_look,
-    log_evidence,
     looks_between,
     next_look,
     staircase,
     thresholds,
     ville,
+    with_first_steps,
 )
 
 GRID = 1024
 CASES: list[tuple[Side, float, float, int]] = [
     (side, *case)  # type: ignore[misc]
     for side in ("pass", "fail")
-    for case in ((0.1, 0.05, 150), (0.3, 0.2, 60), (0.5, 0.01, 400), (0.05, 0.05, 1), (0.9, 0.05, 200))
+    for case in (
+        (0.1, 0.05, 150),
+        (0.3, 0.2, 60),
+        (0.5, 0.01, 400),
+        (0.05, 0.05, 1),
+        (0.9, 0.05, 200),
+        (0.2, 0.05, 300),
+        (0.34, 0.05, 300),
+    )
 ]
 
 
@@ -39,19 +49,30 @@ def looks(target: float, budget: int) -> list[int]:
     return sorted({*every, budget})
 
 
-def walked(side: Side, target: float, c: float, budget: int) -> tuple[float, npt.NDArray[np.float64]]:
+def reached(side: Side, target: float, alpha: float, c: float, budget: int, n: int) -> list[int]:
+    """Every number of mismatches that decides at n: by log evidence c, or by the first steps where they are chosen."""
+    k, first = np.arange(n + 1), first_steps(side, target, alpha, budget)
+    enough = np.asarray(evidence(side, target, budget)(np.full(n + 1, n), k) >= c)
+    for mismatches, step in enumerate(first):
+        enough[k == mismatches] = n >= step if side == "pass" else n <= step
+    if first and side == "pass":
+        enough[len(first) :] &= n >= first[-1]
+    elif first:
+        enough[len(first) :] |= n <= first[-1]
+    return [int(one) for one in np.flatnonzero(enough)]
+
+
+def walked(side: Side, target: float, alpha: float, c: float, budget: int) -> tuple[float, npt.NDArray[np.float64]]:
     """The probability of ever reaching log evidence c, and who is left with how many mismatches: pair by pair."""
-    log_e = log_e_pass if side == "pass" else log_e_fail
     alive, error, at = np.zeros(budget + 2), 0.0, set(looks(target, budget))
     alive[0] = 1.0
     for n in range(1, budget + 1):
         alive[1:] = alive[1:] * (1 - target) + alive[:-1] * target
         alive[0] *= 1 - target
         if n in at:
-            k = np.arange(n + 1)
-            reached = np.flatnonzero(log_e(np.full(n + 1, n), k, target) >= c - 1e-9)
-            error += float(alive[reached].sum())
-            alive[reached] = 0.0
+            decided = reached(side, target, alpha, c - 1e-9, budget, n)
+            error += float(alive[decided].sum())
+            alive[decided] = 0.0
     return error, alive[: budget + 1]
 
 
@@ -61,21 +82,22 @@ def test_a_threshold_is_the_least_whose_exact_error_is_within_its_share(
 ) -> None:
     found, share = thresholds(side, target, alpha, budget), (1 - KEPT) * alpha
     assert found.budget == budget
-    error, alive = walked(side, target, found.within, budget)
+    error, alive = walked(side, target, alpha, found.within, budget)
     assert found.spent == pytest.approx(error, rel=1e-6, abs=1e-12)
     assert error <= share
     assert found.within * GRID == round(found.within * GRID)
     if error < share * (1 - 3e-3) and found.within > 0:
-        assert walked(side, target, found.within - 1 / GRID, budget)[0] > share
-    # After the budget: Ville's inequality for who is left, with what is left.
-    log_e = log_evidence(side)(np.full(budget + 1, budget), np.arange(budget + 1), target)
+        assert walked(side, target, alpha, found.within - 1 / GRID, budget)[0] > share
+    # After the budget: Ville's inequality for who is left, with what is left, by the evidence of intervals.
+    log_e = (log_e_pass if side == "pass" else log_e_fail)(np.full(budget + 1, budget), np.arange(budget + 1), target)
 
     def reach(c: float) -> float:
         return float(alive @ np.exp(np.minimum(0.0, log_e - c)))
 
     assert reach(found.after) <= (alpha - found.spent) * (1 + 1e-6)
-    assert found.after >= found.within
-    if found.after > found.within:
+    undecided = max(log_e[alive > 0], default=0.0)
+    assert found.after >= undecided, "nobody who is left is decided without another pair"
+    if found.after > max(undecided, 0.0) + 2 / GRID:
         assert reach(found.after - 2 / GRID) > alpha - found.spent
 
 
@@ -91,23 +113,60 @@ def test_without_a_budget_it_is_villes() -> None:
 def test_steps_are_where_the_line_rises(side: Side, target: float, alpha: float, budget: int) -> None:
     """For each n that is looked at: the most mismatches that pass, or the least that fail, by asking all of them."""
     found = thresholds(side, target, alpha, budget)
-    log_e = log_evidence(side)
     steps = staircase(side, target, alpha, budget, budget)
     for n in looks(target, budget):
-        reached = np.flatnonzero(log_e(np.full(n + 1, n), np.arange(n + 1), target) >= found.within).tolist()
+        decided = reached(side, target, alpha, found.within, budget, n)
         if side == "pass":  # what passes, passes from its step on
-            assert max(reached, default=-1) == max((k for at, k in steps if at <= n), default=-1), n
-        elif reached:  # what fails, fails up to its step
-            assert min(reached) == next(k for at, k in steps if at >= n), n
+            assert max(decided, default=-1) == max((k for at, k in steps if at <= n), default=-1), n
+        elif decided:  # what fails, fails up to its step
+            assert min(decided) == next(k for at, k in steps if at >= n), n
         else:
             assert n not in dict(steps)
     assert steps == sorted(dict(steps).items())
     assert all(1 <= n <= budget and 0 <= k <= n for n, k in steps)
 
 
-def test_each_side_has_its_evidence() -> None:
-    assert log_evidence("pass") is log_e_pass
-    assert log_evidence("fail") is log_e_fail
+@pytest.mark.parametrize("side", ["pass", "fail"])
+@pytest.mark.parametrize(("target", "budget"), [(0.1, 1000), (0.1, 2500), (0.3, 50), (0.001, 10**5)])
+def test_the_evidence_of_a_gate_is_a_martingale_at_the_target_and_starts_at_1(
+    side: Side, target: float, budget: int
+) -> None:
+    log_e = evidence(side, target, budget)
+    for n, k in ((0, 0), (1, 0), (1, 1), (7, 7), (40, 3)):
+        now, less, more = (float(np.exp(log_e(*at))) for at in ((n, k), (n + 1, k), (n + 1, k + 1)))
+        assert (1 - target) * less + target * more == pytest.approx(now, rel=1e-9)
+    assert float(log_e(0, 0)) == pytest.approx(0.0, abs=1e-3)
+
+
+def test_evidence_is_that_of_intervals_without_a_budget_with_a_large_one_and_for_large_targets() -> None:
+    n, k = np.array([3, 40, 500]), np.array([3, 0, 60])
+    for target, budget in ((0.1, None), (0.1, 5000), (0.4, 250)):
+        assert evidence("pass", target, budget)(n, k).tolist() == log_e_pass(n, k, target).tolist()
+        assert evidence("fail", target, budget)(n, k).tolist() == log_e_fail(n, k, target).tolist()
+    fifths = [float(np.exp(evidence("fail", 0.1, budget)(10**4, 1100))) for budget in (10, 1000, 2000, 5000)]
+    assert fifths[0] == fifths[1]
+    assert fifths[1] < fifths[2] < fifths[3], "near the target the tilts of intervals count, the more the larger it is"
+    assert len(TILTS) == 24
+
+
+def test_first_steps_are_chosen_for_the_usual_error_and_targets_that_are_not_small() -> None:
+    """Up to 0.35 and from 0.1 on; each boundary rises with the mismatches, also where evidence goes on."""
+    for side, steps in (("pass", (16,)), ("fail", (-1, 0, 1, 4, 5, 8))):
+        assert first_steps(side, 0.2, 0.05, 500) == steps
+        assert first_steps(side, 0.2, 0.05, 250) == steps
+        for target, alpha, budget in ((0.2, 0.05, 249), (0.2, 0.04, 500), (0.2, 0.06, 500), (0.099, 0.05, 1011)):
+            assert first_steps(side, target, alpha, budget) == ()
+        assert first_steps(side, 0.351, 0.05, 300) == ()
+    assert first_steps("fail", 0.35, 0.05, 300) == (-1, 0, 1, 2, 4, 6, 7)
+    for target in np.linspace(0.1, 0.35, 51).tolist():
+        zero, fails = *first_steps("pass", target, 0.05, 1000), first_steps("fail", target, 0.05, 1000)
+        assert (1 - target) ** zero <= 0.69 * 0.98 * 0.05 < (1 - target) ** (zero - 1)
+        assert list(fails) == sorted(fails)
+        assert all(thresholds(side, target, 0.05, round(100 / target)).budget for side in ("pass", "fail"))
+    n, k = np.array([2, 3, 9]), np.array([0, 1, 2])
+    assert with_first_steps((), k, n).tolist() == [2, 3, 9]
+    assert with_first_steps((5,), k, n).tolist() == [5, 5, 9]
+    assert with_first_steps((-1, 0, 1), k, n).tolist() == [-1, 0, 1]
 
 
 def test_looks_at_the_turn_from_every_pair_to_every_64th() -> None:
