@@ -133,7 +133,8 @@ def least_of_any_design(
     """The least weighted sum of expected pairs and priced errors at the target, and where it passes and fails."""
     k = np.arange(most + 1)
     each, odds = (1 - rhos) / (1 - target), rhos / (1 - rhos) * (1 - target) / target
-    ratios = np.power(odds[:, None], np.minimum(k, 250.0))  # likelihood over the target's; so many are out of reach
+    log_ratios = k * np.log(np.maximum(odds, 1e-300))[:, None]
+    ratios = np.exp(np.minimum(log_ratios, 600.0))  # likelihood over the target's; where it is more, nothing arrives
     value = np.zeros(most + 1)
     passing, failing = np.zeros((2, budget + 1, most + 1), dtype=bool)
     for n in range(budget - 1, -1, -1):
