@@ -81,7 +81,7 @@ _FIRST_FAILS: Mapping[float, tuple[int, ...]] = {
     0.339: (2, 4, 6, 8),
     _SMALL: (2, 4, 6, 7),
 }
-_COARSE = 0.1  # the least target with such steps
+_COARSE = 0.103  # the least target with such steps
 _FIRST_PASS = 0.69  # the part of the error that zero mismatches may take there
 _USUAL_ALPHA = (0.045, 0.055)  # for which they were found
 

@@ -267,7 +267,7 @@ def test_options_override_the_marks_and_reports_have_the_numbers(run: Any, pytes
     found = properties(pytester.path / "report.xml")
     assert found["test_constant"].keys() == {"verdict", "reason", "rho_high", "pairs", "mismatches"}
     assert found["fixed"]["pairs"] == "50"
-    assert (found["first_value"]["verdict"], found["first_value"]["mismatches"]) == ("fail", "2")
+    assert (found["first_value"]["verdict"], found["first_value"]["mismatches"]) == ("fail", "3")
     result = run(QUICK + LEARNERS, "--auditor-pairs", "3", "-x")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["--auditor-pairs 3 cannot decide*use --auditor-pairs 29 or more"])

@@ -297,7 +297,7 @@ def test_progress_tells_the_speed_the_bounds_and_how_long_it_may_take() -> None:
     first, second = shown((2, 0, 0.0), (102, 0, 60.0), (202, 0, 121.0), rho=0.01, pairs=5000)[-2:]
     assert "0 mismatches in 102 pairs, rho in [0, 0.0" in first
     assert first.endswith("1.67 pairs a second, at most 49 min more, about 2.4 min to a verdict")  # 340 - 102 pairs
-    assert second.endswith("1.65 pairs a second, at most 48 min more, about 83 s to a verdict")
+    assert second.endswith("1.65 pairs a second, at most 48 min more, about 84 s to a verdict")
 
 
 def test_progress_of_an_audit_that_has_seen_mismatches_is_that_of_the_exact_law() -> None:

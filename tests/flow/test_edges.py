@@ -247,10 +247,10 @@ CASES: list[tuple[dict[str, Any], tuple[int, ...], str, str, str]] = [
     ),
     (
         {},
-        (3, 3),
+        (2, 2),
         "fail",
         "mismatches",
-        "Two runs differed in each of 3 pairs: rho is above 0.1, the target (95 % confidence)",
+        "Two runs differed in each of 2 pairs: rho is above 0.1, the target (95 % confidence)",
     ),
     ({"cells": 4}, (20, 10), "fail", "mismatches", HALF.format("")),
     ({"family": 5}, (20, 10), "fail", "mismatches", HALF.format(", all 5 audits")),

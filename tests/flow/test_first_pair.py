@@ -187,9 +187,9 @@ def test_a_slow_learner_gets_its_first_pair_and_no_verdict_before_its_preflight_
 
 
 def test_pairs_that_would_decide_do_not_where_the_preflight_has_not_ended() -> None:
-    """Two pairs that differ are a fail at 0.1; 6 steps are two pairs, of which one was repeated."""
+    """Two pairs that differ are a fail at 0.05; 6 steps are two pairs, of which one was repeated."""
     ticks = iter(range(100))
-    record = carried_out(mean, uniform, size=5, how=RunOptions(for_=6.0), now=lambda: float(next(ticks)))
+    record = carried_out(mean, uniform, size=5, rho=0.05, how=RunOptions(for_=6.0), now=lambda: float(next(ticks)))
     assert (record.verdict, record.pairs, record.mismatches) == ("inconclusive", 2, 2)
     assert [row.verdict for row in record.cells] == ["inconclusive"]
     assert "2 mismatches in 2 pairs, rho in [0.09, 1]" in record.reason
