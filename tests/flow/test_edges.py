@@ -285,7 +285,7 @@ CASES: list[tuple[dict[str, Any], tuple[int, ...], str, str, str]] = [
         (1000, 80),
         "inconclusive",
         "budget",
-        f"{UNDECIDED}. With a --ledger, --resume --pairs 5300 goes on from here, and decides with probability 0.9",
+        f"{UNDECIDED}. With a --ledger, --resume --pairs 5300 goes on from here, and decides with probability 0.93",
     ),
     ({"extends": False}, (1000, 80), "inconclusive", "budget", UNDECIDED),
     (
