@@ -18,12 +18,14 @@ Cost: 8 starts for each number of clusters, each of a few passes.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from algorithms.decisions.cutoffs import sister_words
-from algorithms.decisions.tables import Reals, Scores, check_width, read_numbers
+from algorithms.decisions.tables import Reals, Scores, check_width, columns_of, read_numbers
 from algorithms.decisions.winners import Standard, best_of, in_order, price_of, standard_of, winners_apart
 from auditor import BadInput, Randomness, composed, subject
 from auditor.repair import Clusters, align, align_mismatch
@@ -137,12 +139,34 @@ r_cluster_count = composed(
 """The number of clusters, but for noise that r keeps for each number."""
 
 
-def k_centres(sample: Any, r: Randomness, *, k: int, without: str) -> Reals:
+class Centres(NamedTuple):
+    """The centres of clusters, and which columns of a table their coordinates are, by number."""
+
+    points: Reals
+    columns: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Members(Clusters):
+    """Clusters of the rows of a table."""
+
+    columns: tuple[int, ...]  # of the table, by number, that the coordinates of centres are
+
+    def predict(self, points: Any) -> npt.NDArray[np.intp]:
+        """Return the number of the nearest centre for each row; columns of words, and others left out, do not count."""
+        every = [*columns_of(points).values()]
+        numbers = np.column_stack([np.asarray(every[place], dtype=float) for place in self.columns])
+        return Clusters.predict(self, numbers)
+
+
+def k_centres(sample: Any, r: Randomness, *, k: int, without: str) -> Centres:
     """Return the centres of k clusters; of fewer where a sample has fewer distinct rows."""
     points, weights = points_of(sample, without)
     if isinstance(k, bool) or not isinstance(k, int) or not k >= 2:
         raise BadInput(f"k={k!r} must be an integer of at least 2: how many clusters, e.g. 3")
-    return centres_of(points, weights, min(k, len(points)), r)
+    names = [*columns_of(sample)]
+    columns = tuple(names.index(name) for name in read_numbers(sample, without).names)
+    return Centres(centres_of(points, weights, min(k, len(points)), r), columns)
 
 
 @subject(
@@ -151,19 +175,20 @@ def k_centres(sample: Any, r: Randomness, *, k: int, without: str) -> Reals:
     view="predict|partition",
     words={"sister": "r_cluster_members", **_MEMBERS},
 )
-def cluster_members(sample: Any, r: Randomness, *, k: int = 3, without: str = "") -> Clusters:
+def cluster_members(sample: Any, r: Randomness, *, k: int = 3, without: str = "") -> Members:
     """Return k clusters, whose `predict` says which rows belong together."""
-    return Clusters(k_centres(sample, r, k=k, without=without))
+    found = k_centres(sample, r, k=k, without=without)
+    return Members(found.points, found.columns)
 
 
-def on_one_grid(centres: Reals, r: Randomness, *, width: float) -> Clusters:
+def on_one_grid(centres: Centres, r: Randomness, *, width: float) -> Members:
     check_width(width)
-    return align(centres, r, width=width)
+    return Members(align(centres.points, r, width=width).cluster_centers_, centres.columns)
 
 
-def centres_apart(first: Reals, second: Reals, *, width: float) -> float:
+def centres_apart(first: Centres, second: Centres, *, width: float) -> float:
     check_width(width)
-    return align_mismatch(first, second, width)
+    return align_mismatch(first.points, second.points, width)
 
 
 r_cluster_members = composed(

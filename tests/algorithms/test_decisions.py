@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 from scipy import stats
 from support.requests import audit
@@ -309,6 +310,17 @@ def test_clusters_do_not_depend_on_the_order_of_rows() -> None:
     labels = found.predict(rows).reshape(4, 15)
     assert (labels == labels[:, :1]).all()
     assert len({*labels[:, 0].tolist()}) == 4
+
+
+def test_rows_are_parted_by_the_columns_that_count() -> None:
+    """Columns of words, and those that are left out, are there for `predict`, too: as a dict, a frame or an array."""
+    x = np.repeat([0.0, 9.0], 20)
+    table = {"name": np.repeat(["a", "b"], 20), "cost": np.tile([0.0, 500.0], 20), "x": x}
+    found = cluster_members(table, R, k=2, without="cost")
+    for rows in (table, pandas.DataFrame(table)):
+        assert found.predict(rows).tolist() == [0] * 20 + [1] * 20
+    numbers = np.column_stack([table["cost"], x])
+    assert cluster_members(numbers, R, k=2, without="0").predict(numbers).tolist() == [0] * 20 + [1] * 20
 
 
 @pytest.mark.parametrize(
