@@ -185,5 +185,5 @@ def test_all_points_take_between_c_and_big_c_to_the_d_stages(d: int) -> None:
 
 
 def test_foams_refuse_dimensions_out_of_reach() -> None:
-    with pytest.raises(ValueError, match=r"d=40 must be at most 24 for foams, .*: use boxes"):
+    with pytest.raises(ValueError, match=r"d=40 must be at most 24 for foams, .*: use a lattice"):
         foams(np.zeros(40), from_key(root_key(0)))
