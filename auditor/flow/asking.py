@@ -190,7 +190,7 @@ def ask(question: str, subject: Learner, source: object = None, **keywords: Unpa
     - `pairs`: Maximum number of pairs (default: as many as are always enough).
     - `measure`: What is estimated: rho, the probability that two outputs differ, or churn, the share of predictions
       that change (default: rho).
-    - `scale`, `score`: as in `audit`.
+    - `scale`, `rows`, `by`, `score`: as in `audit`.
 
     `explain`: Why do two runs of the subject differ on fresh samples with the same r? Runs its code, and says what to
     change.

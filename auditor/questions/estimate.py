@@ -20,7 +20,7 @@ from auditor.flow.record import Record
 from auditor.flow.verdict import GATES, MAX_PAIRS, Plan, Verdict, check_confidence
 from auditor.questions.cell_inquiries import load_asked
 from auditor.questions.judgement import found_words
-from auditor.questions.pairs import Churn, PairsInquiry, apart_words, check_has_churn
+from auditor.questions.pairs import BY, ROWS, Churn, PairsInquiry, apart_words, check_has_churn, rows_asked
 from auditor.request import SCALE, SCORE, SURE, Options, Request, option
 from auditor.statistics.cost import always_enough, fewest_pairs, next_look_at_width, soonest
 from auditor.statistics.digits import about, between, exact, sure
@@ -49,6 +49,8 @@ class EstimateOptions(Options, frozen=True, kw_only=True):
         ),
     ] = "rho"
     scale: Annotated[float | None, SCALE] = None
+    rows: Annotated[Any, ROWS] = None
+    by: Annotated[str | None, BY] = None
     score: Annotated[Any, SCORE] = None
 
 
@@ -221,7 +223,8 @@ class Estimate(Question):
         if plan.gates == "churn":
             check_has_churn(cell)
         plan = replace(plan, apart=apart_words(cell))
-        return EstimateInquiry(replace(cell, watched=WATCHED, name="the declared source"), plan)
+        cell = replace(cell, watched=WATCHED, name="the declared source")
+        return EstimateInquiry(cell, plan, **rows_asked(cell, options))
 
     def title(self, record: Record) -> str:
         """Return the first line of the report."""

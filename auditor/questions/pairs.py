@@ -45,6 +45,20 @@ from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench, Trial
 from auditor.values.elements import WATCHED, wobbles
 
+ROWS = option(
+    "Write a line for each probe row to this csv or parquet file: how often its prediction changes, between what, and "
+    "its own columns (default: none).",
+    "FILE",
+    RUN,
+    basic=False,
+)
+BY = option(
+    "Say for which rows predictions change most, grouped by this column of the data (default: no groups).",
+    "COLUMN",
+    OTHER,
+    basic=False,
+)
+
 
 class PairsOptions(OverCells, frozen=True, kw_only=True):
     """The options of a question about pairs."""
@@ -61,25 +75,8 @@ class PairsOptions(OverCells, frozen=True, kw_only=True):
         ),
     ] = "rho"
     scale: Annotated[float | None, SCALE] = None
-    rows: Annotated[
-        Any,
-        option(
-            "Write a line for each probe row to this csv or parquet file: how often its prediction changes, between "
-            "what, and its own columns (default: none).",
-            "FILE",
-            RUN,
-            basic=False,
-        ),
-    ] = None
-    by: Annotated[
-        str | None,
-        option(
-            "Say for which rows predictions change most, grouped by this column of the data (default: no groups).",
-            "COLUMN",
-            OTHER,
-            basic=False,
-        ),
-    ] = None
+    rows: Annotated[Any, ROWS] = None
+    by: Annotated[str | None, BY] = None
     score: Annotated[Any, SCORE] = None
     score_at_least: Annotated[float | None, SCORE_AT_LEAST] = None
     no_integrate: Annotated[bool, NO_INTEGRATE] = False
@@ -379,7 +376,7 @@ def settle_counted(cell: Cell, options: PairsOptions, gates: str) -> PairsInquir
     )
 
 
-def rows_asked(cell: Cell, options: PairsOptions) -> dict[str, Any]:
+def rows_asked(cell: Cell, options: Any) -> dict[str, Any]:
     """Return what an inquiry is to do with single rows; UsageError before anything runs where it cannot."""
     points = PointCount()
     if options.rows is not None:

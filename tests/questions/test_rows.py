@@ -16,7 +16,7 @@ from scipy.stats import binom
 from sklearn.linear_model import LinearRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from support.requests import audit, bench_of, cell_of, inquiry_of
+from support.requests import ask, audit, bench_of, cell_of, inquiry_of
 
 from auditor.errors import BadValue, SubjectError, UsageError
 from auditor.flow.record import as_record, to_json
@@ -308,3 +308,14 @@ def test_a_scale_for_words_and_rows_of_several_sources_are_refused() -> None:
         bench.trial(0)
     with pytest.raises(UsageError, match="--by is about the rows of one source, and there are 2"):
         audit(DecisionTreeClassifier, [WINE, "sklearn:load_iris"], size=50, by="label")
+
+
+def test_an_estimate_has_rows_and_groups_too(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    asked: dict[str, Any] = {"measure": "churn", "half_width": 0.2, "rows": str(file), "by": "label"}
+    record = ask("estimate", DecisionTreeClassifier(max_depth=2), WINE, **asked)
+    assert record.rows is not None
+    assert record.rows.by == "label"
+    assert len(file.read_text().splitlines()) == 1 + record.rows.rows
+    with pytest.raises(UsageError, match="--rows is about predictions, and the view is output"):
+        ask("estimate", lambda sample, r: 1, "norm", size=5, rows=str(file))
