@@ -61,9 +61,11 @@ class correlated(Repaired):
         return {name: math.log(p) for name, p in law.items() if p > 0}
 
     def finish(self, core: dict[Any, float], r: Randomness) -> Any:
+        """Draw an output from the stated law, by noise that belongs to each output."""
         return choose(core, 1.0, r.child("gumbel"))[0]
 
     def mismatch(self, first: dict[Any, float], second: dict[Any, float]) -> float:
+        """Return the exact probability that two laws lead to different draws."""
         return choice_mismatch(first, second, 1.0)
 
     def claimed(self, distance: float) -> float:
@@ -112,6 +114,8 @@ class private(Repaired):
         return self.finish(self.core(sample, r.child("core"), private=own, **params), r.child("finish"))
 
     def core(self, sample: Any, r: Randomness, **params: Any) -> Any:
+        """Run the learner on each disjoint chunk of the sample, and return the outputs that noisy counts are made
+        of."""
         own = params.pop(PRIVATE)
         outputs = []
         for i, part in enumerate(pieces(sample, self.chunks, learner=self.learner)):

@@ -63,12 +63,15 @@ class erm(Repaired):
         return found
 
     def finish(self, core: Any, r: Randomness) -> Any:
+        """Choose a hypothesis by its loss, with noise that r keeps for each."""
         strength = self.strength(len(core))
         if isinstance(core, dict):
             return choose(_negative(core), strength, r.child("gumbel"))[0]
         return choose_place(-core, strength, r.child("gumbel"))
 
     def mismatch(self, first: Any, second: Any) -> float | None:
+        """Return the exact probability that two lists of losses lead to different hypotheses; None if they are of other
+        classes."""
         strength = self.strength(len(first))
         if len(first) != len(second) or type(first) is not type(second):
             return None
@@ -89,9 +92,11 @@ class erm(Repaired):
 
 
 def _negative(losses: dict[Any, float]) -> dict[Any, float]:
+    """Return losses as scores: the largest is the best."""
     return {name: -loss for name, loss in losses.items()}
 
 
 def _as_array(output: Any) -> Any:
+    """Return the losses as an array of floats; an empty one if they are no list of numbers."""
     found = np.asarray(output)
     return found.astype(float) if found.ndim == 1 and found.dtype.kind in "biuf" else np.zeros(0)

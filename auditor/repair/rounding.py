@@ -92,6 +92,7 @@ class Rounded(Repaired):
 
     @property
     def _called(self) -> str:
+        """What the cells are called in a sentence."""
         return f"cells of {self.tiling}" if self.tiling in LATTICES else self.tiling
 
     def mismatch(self, first: Apart, second: Apart) -> float:

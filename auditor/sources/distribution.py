@@ -198,6 +198,7 @@ class OfScipy:
         return getattr(self._loaded(), asked)
 
     def _loaded(self) -> Any:
+        """Return the distribution of scipy.stats, which is imported when it is first asked for something."""
         if self._frozen is None:
             name, args, keywords = self._call
             self._frozen = getattr(scipy_stats(), name)(*args, **keywords)
@@ -254,6 +255,7 @@ class Remembered(OfScipy):
         self._drawn: dict[tuple[str, int], tuple[Any, Any]] = {}  # by the generator's state: rows, and the state after
 
     def rvs(self, size: int, random_state: Generator) -> Any:
+        """Draw numbers, or return those that were drawn before by a generator in the same state."""
         key = repr(random_state.bit_generator.state), size
         if key not in self._drawn:
             rows = self._loaded().rvs(size=size, random_state=random_state)

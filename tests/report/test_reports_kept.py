@@ -50,7 +50,8 @@ COMMANDS = {
     ],
     "gate": ["gate", "--config", "gate.toml"],
 }
-DRAWN = dict.fromkeys(COMMANDS, "auditor.report.terminal.describe") | {"gate": "auditor.report.several.show_summary"}
+DRAWN = dict.fromkeys(COMMANDS, "auditor.report.terminal.report_parts")
+DRAWN |= {"gate": "auditor.report.several.show_summary"}
 
 
 @pytest.fixture(autouse=True)

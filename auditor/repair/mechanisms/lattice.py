@@ -85,6 +85,7 @@ class Lattice:
     nearest: Callable[[Reals], Reals]  # the nearest point to each row, in these coordinates
 
     def blocks(self, d: int) -> int:
+        """Return how many blocks of n numbers it takes to round d numbers."""
         return -(-d // self.n)
 
     def worst_of(self, d: int) -> float:
@@ -101,12 +102,14 @@ class Lattice:
 
 
 def d_lattice(n: int) -> Lattice:
+    """Return the lattice D_n, whole numbers with an even sum, scaled to cells of volume 1."""
     unit = 2 ** (-1 / n)
     worst, rate = math.sqrt(n * (2 * n - 1) / (6 * (n - 1))) / unit, math.sqrt(n / 2) / unit
     return Lattice("D", n, worst, rate, unit * max(1.0, math.sqrt(n) / 2), unit, 2.0, nearest_even)
 
 
 def a_dual(n: int) -> Lattice:
+    """Return the lattice A_n*, the dual of A_n, scaled to cells of volume 1."""
     unit = (n + 1) ** (1 / (2 * n))
     rate, radius = math.sqrt(n * (n + 7) / (2 * (n + 1))), math.sqrt(n * (n + 2) / (12 * (n + 1)))
     return Lattice("A*", n, rate / unit, rate / unit, radius * unit, unit, 0.0, nearest_slanted)
@@ -118,6 +121,7 @@ def nearest_even(y: Reals) -> Reals:
 
 
 def _nearest_of_parity(y: Reals, parity: int) -> Reals:
+    """Return the nearest whole numbers whose sum is even (parity 0) or odd (1), for each row."""
     found = np.rint(y)
     off = y - found
     wrong = np.flatnonzero(found.sum(axis=-1) % 2 != parity)
@@ -174,6 +178,7 @@ def nearest_leech(y: Reals) -> Reals:
 
 
 def _nearest_leech(y: Reals) -> Reals:
+    """Return the nearest point of the Leech lattice times sqrt(8) to one row, over all words of Golay's code."""
     code, found = golay(), []
     for odd in (0, 1):
         low, high = y - odd, y - odd - 2  # where the word has 0, and 1

@@ -103,6 +103,7 @@ def private_spread(size: int, rho: float) -> float:
 
 
 def _squared(size: int, eps: float, spread: float | None) -> float:
+    """Return an upper bound on the mean squared Hellinger distance of the laws on two samples of so many rows."""
     check_count("size", size, least=1, example=1000)
     check_eps(eps)
     if spread is not None and not 0 <= spread <= 2 * eps:
@@ -124,6 +125,7 @@ def subsampled_eps(eps: float, rows: int, size: int) -> float:
 
 
 def check_eps(eps: float) -> None:
+    """Raise BadValue unless eps is a finite number above 0."""
     if not 0 < eps < math.inf:
         raise BadValue("eps", eps, "must be above 0: the privacy of a row, e.g. 1")
 

@@ -82,14 +82,17 @@ def _true_risk(size: int, rate: float, hypotheses: int) -> float:
 
 
 def _by_tails(size: int, rate: float, hypotheses: int) -> float:
+    """Return a bound of the true risk by Chernoff's inequality, if some hypothesis never errs; at most 1."""
     return min(1.0, -math.log(hypotheses) / (size * math.expm1(-rate))) if size > 0 and rate > 0 else 1.0
 
 
 def _exp(x: float) -> float:
+    """Return exp(x), infinite where it overflows."""
     return math.exp(x) if x < 700 else math.inf
 
 
 def _check(alpha: float, rho: float, delta: float, hypotheses: int) -> None:
+    """Raise BadValue unless alpha, rho, delta and the number of hypotheses are in range."""
     if not 0 < alpha <= 1:
         raise BadValue("alpha", alpha, "must be in (0, 1]: by how much a risk may exceed the least, e.g. 0.1")
     if not 0 < rho <= 1:
