@@ -19,6 +19,9 @@ from auditor.questions.cell_inquiries import count_cell
 from auditor.questions.curve.answer import answer_of as curve_answer
 from auditor.questions.price import make_claims
 from auditor.questions.price.answer import answer_of as price_answer
+from auditor.report.page.records import page_of
+from auditor.report.pictures.svg import picture
+from auditor.report.terminal import as_text
 from auditor.statistics.bracket import MOST_PROBES
 from auditor.statistics.interval import MeanEvidence
 from auditor.trials.integrated import FEWER, CorePair, run_searched
@@ -27,6 +30,7 @@ from auditor.trials.trial import Trial
 TAU, RHO, DELTA = 0.1, 0.3, 0.1
 WIDTH = region_width(TAU, RHO, DELTA)
 ALPHA = 0.05
+pytestmark = pytest.mark.xdist_group("integrated searches")  # who make one record
 SETTINGS: dict[str, Any] = {"tau": TAU, "rho": RHO, "delta": DELTA, "query": None}
 
 rounded = auditor.composed(  # rSTAT, without what takes time: bounds, and the theorem's number of rows
@@ -66,8 +70,17 @@ def test_both_brackets_of_a_price_hold_the_exact_sizes(priced: Record) -> None:
     for row in priced.cells:
         if row.size < 5000:
             assert row.low <= exact_rho(row.size) <= row.high
-    assert price_answer(priced).integrated
+    assert price_answer(priced).averages_r
     assert (priced.pairs or 0) <= priced.budget < 3000, "coins have 2,000 / rho and 2,000 / delta"
+
+
+def test_every_report_says_that_rates_are_averaged(priced: Record) -> None:
+    curve = ask("curve", rounded, vary="size=50,400", pairs=200)
+    for record in (priced, curve):
+        for text in (as_text(record, width=500), as_text(record, width=500, verbose=True)):
+            assert "Rates are averaged over r" in text
+        assert "averaged over r" in page_of(record)
+        assert b"<svg" in picture(record)
 
 
 def test_the_bands_and_the_exponent_of_a_curve_hold_the_exact_ones() -> None:
@@ -92,7 +105,7 @@ def test_coins_are_counted_where_somebody_asks_for_it() -> None:
         record = ask(question, rounded, **options, no_integrate=True)
         assert [row.estimate for row in record.cells] == [row.mismatches / row.pairs for row in record.cells]
         assert "not-integrated" in {one.kind for one in record.findings}
-        assert not msgspec.to_builtins(record.answer)["integrated"]
+        assert not msgspec.to_builtins(record.answer)["averages_r"]
 
 
 # Each decision has its share of the error, and no more.

@@ -204,7 +204,7 @@ class CurveInquiry(CountsCells):
         pairs, mismatches = self.totals
         return Answer(
             CurveAnswer(
-                integrated=self.plan.integrates,
+                averages_r=self.plan.integrates,
                 vary=self.axis.name,
                 spacing=self.axis.spacing,
                 is_log=self.axis.is_log,

@@ -50,7 +50,7 @@ class CurveAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="question
     bounds: list[dict[str, float]]  # what no algorithm can be below, by name
     exponent: Fitted | None = None
     worst: WorstValue | None = None
-    integrated: bool = False  # whether rho is averaged over the randomness of the last step
+    averages_r: bool = False  # whether rho is averaged over the randomness of the last step
 
 
 def answer_of(record: Record) -> CurveAnswer:
@@ -139,6 +139,6 @@ def summary(record: Record, answer: CurveAnswer, rows: Sequence[CellRow]) -> Ite
         )
         most = max(row.high for row in rows)
         yield f"At no value that was tried is rho above {at_most(most)}; values in between were not tried."
-    if answer.integrated:
+    if answer.averages_r:
         yield INTEGRATED
     yield f"All of this holds together with {sure(record.confidence)} ({record.sample_kind}, seed {record.seed})."

@@ -332,7 +332,7 @@ class PriceInquiry(CountsCells):
                 plain=plain,
                 promised=self._promised,
                 bounds=dict(self.bounds),
-                integrated=self.plan.integrates,
+                averages_r=self.plan.integrates,
             ),
             measures=measures,
             rows=rows,

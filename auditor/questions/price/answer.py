@@ -31,7 +31,7 @@ class PriceAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="question
     plain: int | None  # rows that the same accuracy takes without reproducibility
     promised: int | None  # rows that the theorem asks for
     bounds: dict[str, int]  # below which no algorithm can be, by name
-    integrated: bool = False  # whether shares are averaged over the randomness of the last step
+    averages_r: bool = False  # whether shares are averaged over the randomness of the last step
 
 
 def answer_of(record: Record) -> PriceAnswer:
@@ -120,7 +120,7 @@ def sentences(record: Record, answer: PriceAnswer) -> Iterator[str]:
         f"{pairs:,} pairs at {len(measured)} sizes on {record.source} ({record.sample_kind}, seed {record.seed}). All "
         f"sizes hold together with {percent(record.confidence)} confidence, if more rows never make it worse."
     )
-    if answer.integrated:
+    if answer.averages_r:
         yield INTEGRATED
     for one in answer.asked:
         if one.high is None:
