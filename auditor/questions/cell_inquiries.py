@@ -651,6 +651,11 @@ class CountsCells(Inquiry):
         return ", given core and finish" if self.plan.integrates and steps and steps.has_body else ""
 
     @property
+    def finishes(self) -> str:
+        """What each pair takes besides its runs, as the end of a sentence."""
+        return f", and {2 * (FEWER + 2)} finishes a pair" if self.plan.integrates else ""
+
+    @property
     def method(self) -> str:
         """How the limits of a cell are made."""
         of_means = f"betting confidence sequence on real finishes{self.trusted}"

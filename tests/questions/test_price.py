@@ -263,7 +263,7 @@ def test_without_a_truth_one_claim_has_all_of_the_error(folder: Path) -> None:
         ({"rho": 1.5}, "rho=1.5 must be in"),
         ({"rho": 1e-9}, "rho=1e-09 would take more than"),
         ({"pairs": 0}, "pairs=0 must be an integer of at least"),
-        ({"pairs": 100}, r"pairs=100 cannot show any size to do: use --pairs \d+ or more"),
+        ({"pairs": 100}, r"pairs=100 is too few to show that any size is enough: use --pairs \d+ or more"),
         ({"confidence": 2.0}, "confidence"),
         ({"size": 10}, "the size is what price looks for"),
     ],
@@ -296,7 +296,7 @@ def test_a_bracket_as_text(low: int | None, high: int | None, text: str) -> None
         (["bold", "--pairs", "1200"], 1, "fail", "Theorem Y promises it with 20"),
         (["never"], 2, None, "declares no source"),
         (["nobody"], 2, None, "nobody"),
-        (["never", "--source", "norm", "--pairs", "600"], 3, "inconclusive", "No size up to 64,000 rows was shown"),
+        (["never", "--source", "norm", "--pairs", "600"], 3, "inconclusive", "Even 64,000 rows are too few for rho"),
     ],
 )
 def test_exit_codes(

@@ -93,7 +93,7 @@ class CurveInquiry(CountsCells):
     def besides(self) -> str:
         """What makes some values take longer, for the line that says how long it may take."""
         least, most = (end(one.cell.size for one in self.points) for end in (min, max))
-        return f" with {least:,} rows; more rows, up to {most:,}, take longer" if least < most else ""
+        return (f" with {least:,} rows; more rows, up to {most:,}, take longer" if least < most else "") + self.finishes
 
     def steps(self) -> Steps:
         """Give each value some pairs at first, then a block to whichever tells most; at last confirm the worst."""

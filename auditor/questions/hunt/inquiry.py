@@ -113,6 +113,11 @@ class Hunt(CountsCells):
         )
 
     @property
+    def besides(self) -> str:
+        """What a pair takes besides its runs."""
+        return self.finishes
+
+    @property
     def searched(self) -> str:
         """The family that is searched, in words."""
         return self.family.name

@@ -141,7 +141,7 @@ def make_claims(
     short = max(_A_SIZE * least(limits[name], alpha) / budgets[name] for name in limits)
     if short > 1:
         needed = math.ceil(short * total)
-        raise BadValue("pairs", pairs, f"cannot show any size to do: use --pairs {needed} or more")
+        raise BadValue("pairs", pairs, f"is too few to show that any size is enough: use --pairs {needed} or more")
     # Both claims look at the pairs of a size, so that either may see as many as the other asked for.
     most = None if integrates else max(budgets.values()) // _A_SIZE
     claims = [Claim(name, Gate(limits[name], alpha, budget=most), budgets[name], budgets[name]) for name in limits]
@@ -189,7 +189,8 @@ class PriceInquiry(CountsCells):
     def besides(self) -> str:
         """What makes other sizes take longer, for the line that says how long it may take."""
         size = f"{self.cells[0].size:,}"
-        return f" if {size} rows do; if not, up to {FARTHEST} times as many are tried, which take longer"
+        more = f" if {size} rows do; if not, up to {FARTHEST} times as many are tried, which take longer"
+        return more + self.finishes
 
     def _open(self, size: int) -> int:
         """Return the place of a size's cell, which it has from the first time on that it is asked."""

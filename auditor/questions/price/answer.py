@@ -131,4 +131,6 @@ def not_found(one: PricedClaim, sizes: Sequence[int], budget: int) -> str:
     """Say that no size was found at which a claim holds, and how far it was looked."""
     most = max(sizes, default=0)
     what = f"{CLAIMED[one.claim]} {exact(one.limit)}"
+    if one.low is not None and one.low >= most:
+        return f"Even {most:,} rows are too few for {what}, and more were not tried"
     return f"No size up to {most:,} rows was shown to have {what}, with the {budget:,} pairs that were allowed"
