@@ -195,7 +195,8 @@ def is_interrupt(error: BaseException) -> bool:
 
 
 def listen() -> None:
-    """Have Ctrl-C and requests to terminate come to `interrupt`; any other one is then the subject's own."""
+    """Have Ctrl-C and requests to terminate come to `interrupt`, so that a KeyboardInterrupt from elsewhere is known to
+    be the subject's own."""
     Stopping.is_ours = True
     for kind in (signal.SIGINT, signal.SIGTERM):  # an audit that is to terminate keeps what it learnt, too
         signal.signal(kind, interrupt)
@@ -223,6 +224,6 @@ def suggestion(word: object, known: Iterable[str]) -> str:
 
 
 def check_count(name: str, value: object, *, least: int, example: int) -> None:
-    """BadValue unless `value` is an integer of at least `least`; a float or a string is no count."""
+    """Raise BadValue unless `value` is an integer of at least `least`; a float or a string is no count."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise BadValue(name, value, f"must be an integer of at least {least}, e.g. {example}")

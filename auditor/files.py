@@ -41,7 +41,7 @@ def read_bytes(path: str | Path, what: str) -> bytes:
 
 
 def check_file(path: str | Path, what: str) -> None:
-    """UsageError unless the path leads to a regular file."""
+    """Raise UsageError unless the path leads to a regular file."""
     try:
         kind = _kind(path)
     except (OSError, ValueError) as error:
@@ -57,7 +57,7 @@ def _kind(path: str | Path) -> str | None:
 
 
 def check_writable(file: str | None, option: str = "--json") -> None:
-    """UsageError if a file cannot be written: better before the audit than after it."""
+    """Raise UsageError if a file cannot be written: better before the audit than after it."""
     if file is None or file == "-" or file.startswith(_OPEN_ALREADY):
         return
     try:

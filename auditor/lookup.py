@@ -311,7 +311,7 @@ def find_spec(name: str) -> ModuleSpec | None:
 
 
 def check_own_algorithms(module: str) -> None:
-    """UsageError if `algorithms` is a package of somebody else's: the package index has another one of that name."""
+    """Raise UsageError if `algorithms` is a package of somebody else's, as the package index has one."""
     if module.partition(".")[0] != "algorithms":
         return
     spec = importlib.util.find_spec("algorithms")

@@ -390,7 +390,7 @@ def rows_asked(cell: Cell, options: Any) -> dict[str, Any]:
 
 
 def check_has_churn(cell: Cell) -> None:
-    """UsageError if the view has no prediction for each probe point."""
+    """Raise UsageError if the view has no prediction for each probe point."""
     if not cell.view.may_have_rows:
         raise UsageError(
             f"--measure churn counts predictions, and the view here is {cell.view.name}: use --view predict"

@@ -84,7 +84,7 @@ class Resampling:
         return self.count * (1 - 1 / self.count) ** size
 
     def check_size(self, size: int) -> None:
-        """BadValue for a size that samples cannot have."""
+        """Raise BadValue for a size that samples cannot have."""
 
     def words(self, size: int, confidence: float) -> str:
         """Say what a rate over samples of this file tells about fresh samples, and in which direction it may err."""

@@ -230,7 +230,7 @@ EXAMPLES = {  # of parameters that scikit-learn's own classes need
 
 
 def check_learns(estimator: Any, shown: str) -> None:
-    """UsageError for a class that only holds what was fitted before: no sample could change its answers."""
+    """Raise UsageError for a class that only holds what was fitted before: no sample could change its answers."""
     if inspect.isclass(estimator) and estimator.__module__.startswith("sklearn.frozen"):
         raise UsageError(
             f"{shown} learns nothing from a sample: it holds an estimator that is fitted already. Audit that "

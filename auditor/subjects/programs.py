@@ -171,7 +171,7 @@ def _placed(word: str, files: Mapping[str, str]) -> str:
 
 
 def _check_found(words: Sequence[str], target: str) -> None:
-    """UsageError unless the first word is a program on PATH."""
+    """Raise UsageError unless the first word is a program on PATH."""
     first = words[0]
     if shutil.which(first):
         return

@@ -241,7 +241,7 @@ def _kind_of_rows(subject: Subject, source: object, options: Options) -> str | N
 
 
 def _check_labels(subject: Subject, source: Dataset) -> None:
-    """UsageError if the subject learns from labels, and the data set has none."""
+    """Raise UsageError if the subject learns from labels, and the data set has none."""
     if isinstance(source.rows, tuple):
         return
     check_labels_given(subject.fn, source.rows, subject.name)

@@ -191,7 +191,7 @@ class Half:
             )
 
     def _kept(self, core: Any) -> SettledCore | NoOutput:
-        """Return the core in memory of ours; BrokenSteps if it cannot be copied."""
+        """Return a copy of the core, which nothing the subject does can change; BrokenSteps if it cannot be copied."""
         bench, index, which = self._place
         try:
             return call_user_code(SettledCore, core)

@@ -121,7 +121,7 @@ def _rows_of_file(file: str, typed: str) -> Any:
 
 
 def _check_varies(request: Request, subjects: Sequence[Subject], name: str) -> None:
-    """UsageError unless a target has the parameter, and no other option sets it."""
+    """Raise UsageError unless a target has the parameter, and no other option sets it."""
     flag = "settings" if request.options.settings is not None else "vary"
     if name == "size" and not any(name in subject.settings for subject in subjects):
         raise UsageError(

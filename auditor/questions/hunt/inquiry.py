@@ -114,7 +114,7 @@ class Hunt(CountsCells):
 
     @property
     def besides(self) -> str:
-        """What a pair takes besides its runs."""
+        """What a pair takes besides its runs, for the line that says how long it may take."""
         return self.finishes
 
     @property
