@@ -69,7 +69,32 @@ def file_modules() -> dict[str, str]:
 
 def know_files(files: Mapping[str, str]) -> None:
     """Take note of modules that another process has loaded from files, for further processes."""
-    _files.update({name: Path(path) for name, path in files.items()})
+    for name, path in files.items():
+        _know_file(name, Path(path))
+
+
+# A module that loads a file in its own place, by its own name.
+_STAND_IN = """\
+import importlib.util, sys
+_spec = importlib.util.spec_from_file_location(__name__, {path!r})
+sys.modules[__name__] = _module = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_module)
+"""
+_stand_ins: list[str] = []  # in a host: the folder for them, which is on its path
+
+
+def lead_to_files(folder: str) -> None:
+    """From now on, have processes that somebody's code starts find modules of files too: a pool of joblib's, say, gets
+    functions by the names of their modules, and its path from here."""
+    _stand_ins[:] = [folder]
+    sys.path.append(folder)
+
+
+def _know_file(name: str, path: Path) -> None:
+    _files[name] = path
+    if _stand_ins and "." not in name:
+        with suppress(OSError):
+            Path(_stand_ins[0], f"{name}.py").write_text(_STAND_IN.format(path=str(path)), encoding="utf-8")
 
 
 def found_by_files(files: Mapping[str, str]) -> None:
@@ -167,7 +192,7 @@ def load_file(path: Path) -> ModuleType:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    _files[name] = path
+    _know_file(name, path)
     try:
         call_user_code(spec.loader.exec_module, module)
     except BaseException as error:

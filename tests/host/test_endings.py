@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +16,8 @@ from support.warm import CLOSED, MARK, Warm
 
 from auditor.host.boundary import call_in
 from auditor.host.child import this_host
-from auditor.host.server import Host, Server, Surroundings, here
+from auditor.host.server import Host, Server, Surroundings, here, server
+from auditor.lookup import load_file
 
 SUBJECTS = Path(__file__).parents[1] / "learners"
 ROWS = ("--source", "unruly:rows", "--size", "5")
@@ -199,3 +202,21 @@ def test_a_report_that_cannot_be_delivered_changes_no_exit_code(warm: Warm, tmp_
     assert written.count("warning: what went to standard output is lost: No space left on device") == 2
     assert written.count("warning: --json - is lost: nobody reads standard output") == 1
     assert written.count("warning: cannot write --json /dev/full: No space left on device; the verdict stands") == 1
+
+
+def _found_by_a_child(file: str) -> str:
+    """Load a file here, and import its module in a process that gets its name and this path, as those of pools do."""
+    name = load_file(Path(file)).__name__
+    code = f"import sys; sys.path[:] = {sys.path!r}; found = __import__({name!r}); print(found.value(), found.__file__)"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("name", ["learner.py", "a learner.py"])
+def test_processes_of_a_subject_find_the_file_that_it_was_loaded_from(name: str, tmp_path: Path) -> None:
+    """Pools of joblib and of Python get functions by the names of their modules."""
+    (tmp_path / name).write_text("def value(): return 7\n")
+    host = Host(server(), here())
+    try:
+        assert call_in(host, _found_by_a_child, str(tmp_path / name)) == f"7 {tmp_path / name}\n"
+    finally:
+        host.close()
