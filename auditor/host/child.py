@@ -52,6 +52,7 @@ class _Serving:
         self._control, self._client = control, os.getppid()
         self._leashes: dict[int, socket.socket] = {}  # of hosts, by their processes
         self._killed: set[int] = set()  # those of which it is only waited that they end
+        self._stopped: dict[int, int] = {}  # the signal, below 0, that has stopped one of them
         self._folders: list[str] = []  # those of whoever asks, removed when it is gone
         self._awake, wake = os.pipe()
         os.set_blocking(wake, False)
@@ -121,14 +122,18 @@ class _Serving:
         """Tell how hosts ended, and end what they left behind."""
         ended = []
         for pid in [*self._leashes]:
-            found, status = os.waitpid(pid, os.WNOHANG)
-            if found:
+            found, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
+            if found and os.WIFSTOPPED(status):
+                self._stopped[pid] = -os.WSTOPSIG(status)  # nobody would let it go on
+                kill_group(pid)
+            elif found:
                 ended.append(pid)
                 leash = self._leashes.pop(pid)
                 self._killed.discard(pid)
                 kill_group(pid)  # others of its session
                 with contextlib.suppress(OSError):
-                    leash.send(str(os.waitstatus_to_exitcode(status)).encode())
+                    code = self._stopped.pop(pid, os.waitstatus_to_exitcode(status))
+                    leash.send(str(code).encode())
                 leash.close()
                 clear_after(pid)
         if ended or not self._leashes:

@@ -26,6 +26,7 @@ MINE = """
 import builtins, gc, os, random, shutil, signal, sys, threading, time
 def rows(rng, size): return rng.random(size)
 def raises(sample, r): raise KeyboardInterrupt
+def stops(sample, r): os.kill(os.getpid(), signal.SIGSTOP)
 def is_stopped(sample, r):
     try:
         os.kill(os.getpid(), signal.SIGINT)
@@ -100,6 +101,13 @@ def test_no_audit_is_passed_by_ending(audit: Audit, tmp_path: Path) -> None:
     code, out, err = audit("gate", "--config", "pyproject.toml")
     assert (code, out) == (4, "")
     assert "the audited code ended its process before there was a verdict (exit status 0)" in err
+
+
+@on_linux
+def test_a_learner_that_stops_its_process_is_named_and_not_waited_for(audit: Audit) -> None:
+    code, out, _ = audit("check", "mine:stops", *OWN_ROWS)
+    assert code == 4
+    assert "mine:stops ended its process (killed by SIGSTOP) in the first run of pair 0" in " ".join(out.split())
 
 
 @on_linux
