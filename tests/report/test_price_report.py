@@ -55,7 +55,7 @@ def test_the_frontier_in_it_is_that_of_the_code(m: int, tau: float) -> None:
 
 def test_what_was_measured_agrees_with_what_is_known() -> None:
     """The report was made once, and is not made until it pleases: these are the claims that it is shown for."""
-    rstat, fixed = re.findall(r"exponent between (-?[\d.]+) and (-?\d+\.\d+)", REPORT)
+    rstat, fixed = re.findall(r"the exponent is between (-?[\d.]+) and (-?\d+\.\d+)", REPORT)
     assert float(rstat[0]) <= -0.5 <= float(rstat[1])
     assert float(fixed[0]) <= 0 <= float(fixed[1])
     (line,) = re.findall(r"\| fixed_threshold \| 0\.5 \| .*", REPORT)
