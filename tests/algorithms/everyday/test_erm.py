@@ -13,7 +13,16 @@ from support.requests import audit
 
 from algorithms.everyday.choice import rho_at_most
 from algorithms.everyday.choice_laws import rho_of_opposites, rho_of_rare
-from algorithms.everyday.erm import is_within_alpha, plain_size, r_erm, r_erm_realisable, sample_size, strength
+from algorithms.everyday.erm import (
+    is_within_alpha,
+    least_by_frontier,
+    least_by_lemma,
+    plain_size,
+    r_erm,
+    r_erm_realisable,
+    sample_size,
+    strength,
+)
 from algorithms.everyday.hypothesis_classes import class_of
 from auditor import AuditorError
 from auditor.randomness import from_key, root_key
@@ -94,23 +103,33 @@ def test_at_the_defaults_hard_sources_reach_the_shares_of_the_theorem_that_are_s
 # Sizes.
 
 
-def test_sizes_are_the_least_of_the_proof() -> None:
-    for k, alpha, rho, delta in [
-        (2, 0.1, 0.1, 0.05),
-        (65, 0.3, 0.5, 0.2),
-        (10_001, 0.01, 0.1, 0.01),
-        (3, 1.0, 1.0, 0.4),
-    ]:
-        for realisable in (False, True):
-            n = erm_size(alpha, rho, delta, k, realisable=realisable)
-            beta = erm_strength(alpha, rho, delta, k, realisable=realisable)
-            assert erm_rho(n, beta, k, realisable=realisable) <= rho
-            exponent = n * alpha * -math.expm1(-beta / n) if realisable else alpha * beta - beta**2 / (2 * n)
-            odds = (k - 1) * math.exp(-exponent)
-            assert odds / (1 + odds) <= delta * (1 + 1e-9)
-            if n > 1 and (alpha, rho) != (1.0, 1.0):
-                assert erm_rho(n - 1, beta, k, realisable=realisable) > rho
+@pytest.mark.parametrize("realisable", [False, True])
+@pytest.mark.parametrize(
+    ("k", "alpha", "rho", "delta"),
+    [(2, 0.1, 0.1, 0.05), (65, 0.3, 0.5, 0.2), (10_001, 0.01, 0.1, 0.01), (3, 1.0, 1.0, 0.4), (2, 0.1, 1.0, 0.05)],
+)
+def test_sizes_are_the_least_of_the_proof(k: int, alpha: float, rho: float, delta: float, realisable: bool) -> None:
+    """Of rho and of accuracy; with two hypotheses and rho = 1 it is accuracy that asks for the rows."""
+    beta = erm_strength(alpha, rho, delta, k, realisable=realisable)
+
+    def holds(n: int) -> bool:
+        exponent = n * alpha * -math.expm1(-beta / n) if realisable else alpha * beta - beta**2 / (2 * n)
+        odds = (k - 1) * math.exp(-exponent)
+        return erm_rho(n, beta, k, realisable=realisable) <= rho and odds / (1 + odds) <= delta * (1 + 1e-9)
+
+    n = erm_size(alpha, rho, delta, k, realisable=realisable)
+    assert holds(n)
+    assert n == 1 or not holds(n - 1)
     assert erm_rho(500, 20.0, 65) == pytest.approx(rho_at_most(500, 20.0, 65))
+
+
+def test_no_agnostic_algorithm_has_less_than_the_coin() -> None:
+    n = sample_size("thresholds(64)", **USUAL)
+    for bound in (least_by_lemma, least_by_frontier):
+        least = bound(n, 0.1, 0.05, realisable=False)
+        assert least is not None
+        assert least < rho_of_opposites(n, strength("thresholds(64)", **USUAL))
+        assert bound(n, 0.1, 0.05, realisable=True) is None
 
 
 def test_the_realisable_case_takes_about_one_over_alpha_less() -> None:

@@ -275,6 +275,8 @@ def test_what_three_quarters_of_chunks_give_is_returned_but_for_e(eps: float, de
     k = private_chunks(eps, delta, failure)
     e = private_failure(k, eps, delta)
     assert e <= failure < private_failure(k - 8, eps, delta)
+    noise = math.exp(-eps * k / 16) / (1 + math.exp(-eps / 2))
+    assert e == pytest.approx(binom.cdf(5 * k / 8 - 1, k, 0.75) + (1 + 3 * k / 8) * noise)
     a, z = math.exp(-eps / 2), np.arange(-800, 800 + k)
     missed = 0.0
     for count in range(k + 1):
