@@ -17,6 +17,7 @@ from auditor.cli.command_line import run
 
 LEARNERS = """
 import numpy as np
+import auditor
 
 def rows(rng, size): return rng.random(size)
 def other(rng, size): return rng.random(size) + 0.1
@@ -32,6 +33,10 @@ def loss(output, rows): return (rows > 0.5) * 1.0
 def answer(sample, r, *, query): return round(float(np.mean(query(sample))), 1)
 def twice(ask, rng):
     for _ in range(2): ask(lambda rows: rows > 0.5)
+def rows_of(sample_scale): return max(1, round(4 * sample_scale))
+@auditor.subject(source=rows, size=rows_of, theorem="T")
+def shrunk(sample, r, *, sample_scale=1.0):
+    return float(sample[rows_of(sample_scale) - 1]) if r.random() < 1 / rows_of(sample_scale) else 0.0
 """
 ON = "--source again_mine:rows --size 4"
 ASKED = {
@@ -48,6 +53,7 @@ ASKED = {
     "--vary x=1,2 --score-within 0.5 --margin 0.5",
     "estimate": f"estimate again_mine:first {ON} --half-width 0.2",
     "price": "price again_mine:first --source again_mine:rows --pairs 3000",
+    "price of a scaled learner": "price again_mine:shrunk --rho 0.5 --pairs 150",
     "reuse": f"reuse again_mine:answer {ON} --analyst again_mine:twice --queries 2 --fixed 60",
 }
 

@@ -40,14 +40,22 @@ from auditor.questions.cell_inquiries import (
     with_own_seed,
     with_settings,
 )
-from auditor.questions.price.answer import CLAIMED, PriceAnswer, PricedClaim, not_found, price_parts, size_text
+from auditor.questions.price.answer import (
+    CLAIMED,
+    PriceAnswer,
+    PricedClaim,
+    answer_of,
+    not_found,
+    price_parts,
+    size_text,
+)
 from auditor.request import NO_INTEGRATE, RHO, SCORE, SURE, Options, Request, option
 from auditor.sources.datasets import Dataset
 from auditor.statistics.bracket import FARTHEST, MOST_PROBES, Bracket, least_allowed
 from auditor.statistics.digits import exact, sure
 from auditor.statistics.gate import Gate
 from auditor.subjects.subject import Subject
-from auditor.trials.cell import make_cell
+from auditor.trials.cell import Cell, make_cell
 from auditor.trials.integrated import is_integrated
 from auditor.trials.trial import Bench, Trial
 
@@ -176,7 +184,7 @@ class PriceInquiry(CountsCells):
 
     def __post_init__(self) -> None:
         """Open the first size, so that there is a first cell."""
-        self._open(self.start)
+        self.open(self.start)
         self.asking = 0, self.claims[0].name
 
     @property
@@ -192,7 +200,7 @@ class PriceInquiry(CountsCells):
         more = f" if {size} rows do; if not, up to {FARTHEST} times as many are tried, which take longer"
         return more + self.finishes
 
-    def _open(self, size: int) -> int:
+    def open(self, size: int) -> int:
         """Return the place of a size's cell, which it has from the first time on that it is asked."""
         if size not in self.places:
             request, subject = self.request, self.subject
@@ -201,7 +209,8 @@ class PriceInquiry(CountsCells):
                 subject = with_settings(subject, {"sample_scale": scale})
             rows = None if self.is_scaled else size
             cell = make_cell(request.question, subject, request.source, request.options, size=rows)
-            cell = replace(cell, overridden=tuple(one for one in cell.overridden if one[0] != "size"))
+            varies = ("sample_scale",) if self.is_scaled and size != self.start else ()
+            cell = replace(cell, overridden=tuple(one for one in cell.overridden if one[0] != "size"), varies=varies)
             cell = with_own_seed(cell, len(self.counted), request.options.seed, f"{cell.size:,} rows")
             self.places[size] = len(self.counted)
             self.counted.append(count_cell(cell, self.plan.confidence, integrates=self.plan.integrates))
@@ -234,7 +243,7 @@ class PriceInquiry(CountsCells):
         # A size that cannot be run is too small; above a size that can be run it is no answer.
         unanswered = False if size < self.start else None
         try:
-            place = self._open(size)
+            place = self.open(size)
         except UsageError:  # a subject may have no such size: a horizon that is shorter, say
             return unanswered
         one, self.asking = self.counted[place], (place, claim.name)
@@ -334,6 +343,7 @@ class PriceInquiry(CountsCells):
                 promised=self._promised,
                 bounds=dict(self.bounds),
                 averages_r=self.plan.integrates,
+                tried=[*self.places],
             ),
             measures=measures,
             rows=rows,
@@ -413,6 +423,13 @@ class Price(Question):
         return f"PRICE  {record.subject}  of rho at most {exact(record.target or 0.0)}"
 
     parts = staticmethod(price_parts)
+
+    def cell_of(self, request: Request, record: Record, row: CellRow) -> Cell:
+        """Return the cell of a row, by the size that was asked for."""
+        inquiry = self.begin(request)
+        for size in answer_of(record).tried:
+            inquiry.open(size)
+        return inquiry.cells[record.cells.index(row)]
 
 
 def _first_size(request: Request, subject: Subject) -> int:

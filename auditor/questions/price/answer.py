@@ -32,6 +32,9 @@ class PriceAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="question
     promised: int | None  # rows that the theorem asks for
     bounds: dict[str, int]  # below which no algorithm can be, by name
     averages_r: bool = False  # whether shares are averaged over the randomness of the last step
+    tried: list[
+        int
+    ] = []  # the sizes that were asked for, in the order of the cells; a scaled subject draws about as many
 
 
 def answer_of(record: Record) -> PriceAnswer:
