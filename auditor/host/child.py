@@ -303,8 +303,9 @@ def become_server(control: int) -> NoReturn:
         nothing = os.open(os.devnull, os.O_RDWR)
         for number in range(3):
             os.dup2(nothing, number)
-        os.closerange(3, control)
-        os.closerange(control + 1, os.sysconf("SC_OPEN_MAX"))
+        for descriptor in {int(name) for name in os.listdir("/proc/self/fd")} - {0, 1, 2, control}:
+            with contextlib.suppress(OSError):  # that of the list itself
+                os.close(descriptor)
         _take_back_streams()
         sys.modules["__main__"] = sys.modules[__name__]
         sys.argv[:] = [__file__, str(control)]
