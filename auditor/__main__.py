@@ -64,6 +64,8 @@ def _leave(code: int) -> None:
     import atexit
     import contextlib
 
+    if sys.gettrace() or sys.getprofile():  # a debugger or a profiler has something to say at the end
+        sys.exit(code)
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, OSError, ValueError):  # there is none, or nobody takes it any more
