@@ -311,6 +311,7 @@ def subjects_of_package(package: str, *, runs: bool = True) -> Mapping[str, Offe
 
 @functools.lru_cache(maxsize=8)  # whoever audits several subjects by their names asks for each
 def _read_table(table: Path, _changed: int) -> Mapping[str, Offered]:
+    """Return what a package's table of subjects offers, by name; it is read again once its time of change differs."""
     read = json.loads(table.read_text(encoding="utf-8"))
     found = {
         str(name): Offered(str(one["target"]), one if one.keys() >= {*SHOWN} else None)

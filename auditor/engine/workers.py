@@ -179,7 +179,8 @@ class Workers:
         self._flags = (bench.copies, bench.judges)
 
     def preflight(self, bench: Bench, wanted: frozenset[int]) -> PreflightSteps:
-        """Return the preflight's runs, in a worker."""
+        """Pack the bench for workers, and do there the runs that come before the first pair counts: they show whether
+        the subject fails or keeps state. `wanted` are the pairs whose trials are handed out on the way."""
         self.pack(bench)
         return (yield from self.preflight_inside(wanted))
 
@@ -511,7 +512,7 @@ class Growing(TimedStart):
         self._workers.limit = limit
 
     def preflight(self, bench: Bench, wanted: frozenset[int]) -> PreflightSteps:
-        """Return the preflight's runs, in the first worker."""
+        """Do the runs that come before the first pair counts, in the first worker."""
         return self._workers.preflight(bench, wanted)
 
     def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]:

@@ -255,7 +255,8 @@ def redrawn(benches: Iterable[Bench]) -> Iterator[Finding]:
 
 
 def redrawn_from(source: Source, size: int) -> int | None:
-    """Return the rows of a data set that has too few for samples of this size; None for any other source."""
+    """Return how many rows a data set has, if these are fewer than a sample has, so that rows must be drawn repeatedly
+    and a warning is due; None for any other source."""
     return source.default_size if isinstance(source, Dataset) and size > source.default_size else None
 
 

@@ -301,7 +301,7 @@ def _asks_the_same(record: Record, document: dict[str, Any]) -> bool:
 
 
 def _limits(one: dict[str, Any]) -> dict[str, Any]:
-    """Return the estimate and the interval of a record's measure; nothing if that is from 0 to 1."""
+    """Return the estimate and the interval of a record's first measure; nothing if that is from 0 to 1."""
     first = next(iter(one.get("measures") or ()), {"low": 0, "high": 1})
     is_open = (first["low"], first["high"]) == (0, 1)
     return {} if is_open else {name: first[name] for name in ("estimate", "low", "high")}

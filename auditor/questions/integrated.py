@@ -139,7 +139,8 @@ class IntegratedPairs(PairsInquiry):
         return self.mean if self.contradicted is None else self.coins
 
     def outcome(self) -> str:
-        """Return the verdict without its words: a fail if the declared mismatch is contradicted."""
+        """Return the verdict without its words: a fail if real finishes contradict the probability of a mismatch that
+        the subject declares for a pair of cores, else what the mean of these probabilities shows."""
         return PairsInquiry.outcome(self) if self.contradicted is None else "fail"
 
     def verdict(self) -> Verdict:

@@ -52,7 +52,8 @@ def share(confidence: float, count: int) -> float:
 
 
 def settle(requests: Sequence[Request]) -> list[tuple[Request, Inquiry]]:
-    """Settle every audit before any of them runs; the requests have their shares of the error already."""
+    """Prepare every audit before the first of them runs, so that a wrong option is told at once; the requests have
+    their shares of the error already."""
     return [(request, find_question(request.question).begin(request)) for request in requests]
 
 

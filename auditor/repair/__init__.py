@@ -19,8 +19,8 @@ here. Wrappers take a learner A(sample, r) and are one:
     single_thread(learner)               whatever the number of threads
     sites(learner), or r = sites(r)      whatever is drawn from r elsewhere in its code
 
-and `auditor.repair.sklearn` has estimators of them. Each is a `Repaired` (`seam`): what is computed from the sample,
-`core`, comes apart from what shared randomness makes of it, `finish`. The other names are the mechanisms: `boxes`,
+and `auditor.repair.sklearn` has estimators of them. Each is a `Repaired`: what is computed from the sample, `core`,
+comes apart from what shared randomness makes of it, `finish`. The other names are the mechanisms: `boxes`,
 `foams`, `on_lattice`, `up_to_grid`, `random_threshold`, `choose`, `heavy_values`, and the probabilities that go with
 them.
 """
@@ -86,9 +86,9 @@ if TYPE_CHECKING:
         threshold_mismatch,
     )
     from auditor.repair.privacy import correlated, private
+    from auditor.repair.repaired import Repaired, Seam
     from auditor.repair.risks import erm
     from auditor.repair.rounding import rounded
-    from auditor.repair.seam import Repaired, Seam
     from auditor.repair.steadying import single_thread, sites, sorted_rows
     from auditor.repair.voting import voted
 
@@ -111,7 +111,7 @@ _NAMES = {
     "privacy": "correlated private",
     "risks": "erm",
     "rounding": "rounded",
-    "seam": "Repaired Seam",
+    "repaired": "Repaired Seam",
     "steadying": "single_thread sites sorted_rows",
     "voting": "voted",
 }

@@ -11,7 +11,7 @@ from typing import Any
 from auditor.errors import BadValue, check_count
 from auditor.randomness import Randomness
 from auditor.repair.mechanisms.threshold import random_threshold
-from auditor.repair.seam import Repaired, pieces
+from auditor.repair.repaired import Repaired, pieces
 from auditor.values import fingerprint
 
 LOW, HIGH = 0.5, 0.75  # where thresholds are drawn from: above 1/2 only one output can be heavy
@@ -27,7 +27,8 @@ class Leader:
 
     @property
     def stops(self) -> float:
-        """The probability that its share reaches the threshold."""
+        """The probability, over the threshold that r draws between LOW and HIGH, that this output's share reaches it,
+        so that the search through strings stops here."""
         return min(1.0, max(0.0, (self.share - LOW) / (HIGH - LOW)))
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from auditor.errors import SubjectError, check_count
 from auditor.randomness import Randomness
 from auditor.repair.mechanisms.grid import APART, any_of, boxes, has_cells, one_grid_mismatch, parted
-from auditor.repair.seam import Repaired, positive
+from auditor.repair.repaired import Repaired, positive
 from auditor.subjects.view_functions import unmasked
 from auditor.values import describe
 

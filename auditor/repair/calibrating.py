@@ -13,7 +13,7 @@ from auditor.randomness import Randomness
 from auditor.repair.mechanisms.grid import APART, grid_mismatch, has_cells, up_to_grid, why_no_cell
 from auditor.repair.mechanisms.gumbel import as_real
 from auditor.repair.mechanisms.ranks import as_typed, conformal_rank, rank_mismatch, rank_size
-from auditor.repair.seam import Repaired, positive, single
+from auditor.repair.repaired import Repaired, positive, single
 from auditor.subjects.view_functions import unmasked
 from auditor.values import describe
 
@@ -28,7 +28,7 @@ class _Above(Repaired):
             raise UsageError(f"{self.learner.name} is an estimator, and {cure}")
 
     def finish(self, core: float, r: Randomness) -> float:
-        """Round the number up to a grid that r places."""
+        """Round the number up to a grid that r places: up, so that it covers no less than it did."""
         if math.isinf(core):
             return core
         return float(up_to_grid(core, r.child("offset").random(), self.width))

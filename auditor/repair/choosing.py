@@ -19,7 +19,7 @@ import numpy as np
 from auditor.errors import SubjectError, UsageError, check_count
 from auditor.randomness import Randomness
 from auditor.repair.mechanisms.gumbel import choice_mismatch, choose, top_mismatch
-from auditor.repair.seam import Repaired, positive
+from auditor.repair.repaired import Repaired, positive
 from auditor.subjects.estimators import is_estimator
 from auditor.values import base_value, describe, fingerprint
 

@@ -12,7 +12,7 @@ from auditor.randomness import Randomness
 from auditor.repair.mechanisms.grid import APART
 from auditor.repair.mechanisms.gumbel import as_real
 from auditor.repair.mechanisms.threshold import random_threshold, threshold_mismatch
-from auditor.repair.seam import Repaired, positive, single
+from auditor.repair.repaired import Repaired, positive, single
 from auditor.values import describe
 
 LEVELS = ("largest", "mean")

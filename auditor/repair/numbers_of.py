@@ -19,7 +19,7 @@ import numpy.typing as npt
 from auditor.errors import BadValue, NotComparable, SubjectError, suggestion
 from auditor.escape import is_tangled
 from auditor.repair.mechanisms.grid import MOST_CELLS, has_cells, why_no_cell
-from auditor.repair.seam import positive
+from auditor.repair.repaired import positive
 from auditor.subjects.estimators import is_estimator
 from auditor.values import Step, base_value, describe, mapped, path_text
 

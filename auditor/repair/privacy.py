@@ -21,7 +21,7 @@ from auditor.repair.mechanisms.private_laws import (
     private_failure,
     private_rho,
 )
-from auditor.repair.seam import Repaired, pieces
+from auditor.repair.repaired import Repaired, pieces
 from auditor.subjects.finishing import is_its_steps
 from auditor.subjects.signature import PRIVATE
 from auditor.values import base_value, describe, fingerprint

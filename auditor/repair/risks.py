@@ -11,7 +11,7 @@ from auditor.errors import SubjectError, check_count
 from auditor.randomness import Randomness
 from auditor.repair.mechanisms.gumbel import choice_mismatch, choose, choose_place, law_mismatch
 from auditor.repair.mechanisms.strengths import erm_rho, erm_size, erm_strength
-from auditor.repair.seam import Repaired
+from auditor.repair.repaired import Repaired
 from auditor.values import base_value, describe
 
 

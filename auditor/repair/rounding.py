@@ -16,7 +16,7 @@ from auditor.repair.mechanisms.grid import APART, MOST_CELLS, grid_mismatch, has
 from auditor.repair.mechanisms.gumbel import uniforms
 from auditor.repair.mechanisms.lattice import LATTICES, MOST_SLANTED, lattice_for, lattice_mismatch, on_lattice
 from auditor.repair.numbers_of import Apart, Reals, Widths, put_back, take_apart
-from auditor.repair.seam import Repaired, positive
+from auditor.repair.repaired import Repaired, positive
 from auditor.subjects.estimators import Estimator, Fit, Learner, predicts_numbers
 from auditor.subjects.subject import load_subject
 from auditor.values import describe, same

@@ -35,8 +35,8 @@ from auditor.errors import SubjectError
 from auditor.randomness import Randomness, from_key, root_key
 from auditor.repair.aligning import aligned
 from auditor.repair.choosing import candidates_of, chosen
+from auditor.repair.repaired import positive
 from auditor.repair.rounding import OnGrid
-from auditor.repair.seam import positive
 from auditor.repair.voting import ends_of, label, shares_of
 from auditor.subjects.estimators import WORD, with_randomness
 

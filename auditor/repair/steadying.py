@@ -20,7 +20,7 @@ from auditor.repair.mechanisms.keyed_draws import (
     run_with_sites,
     why_without_keys,
 )
-from auditor.repair.seam import Repaired
+from auditor.repair.repaired import Repaired
 from auditor.sources.sample import RowSample, Sample
 from auditor.subjects.estimators import Learner
 from auditor.subjects.own_code import OwnCode

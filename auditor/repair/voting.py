@@ -40,7 +40,7 @@ import numpy.typing as npt
 from auditor.errors import BadValue, SubjectError, UsageError, check_count
 from auditor.randomness import Randomness
 from auditor.repair.mechanisms.gumbel import gumbels, law_mismatch
-from auditor.repair.seam import Repaired, pieces
+from auditor.repair.repaired import Repaired, pieces
 from auditor.sources.frames import length, taken
 from auditor.sources.sample import Sample
 from auditor.subjects.view_functions import unmasked

@@ -97,7 +97,8 @@ class Dataset:
         return self.take(self.numbers(rng, size, which))
 
     def numbers(self, rng: Generator, size: int, part: int | None = None) -> Places:
-        """Return the numbers of the rows that a sample has, or a part of the file in a random order."""
+        """Return the numbers of the rows that a sample has. With `part`, the rows of the file are put in a random order
+        and cut into disjoint parts of this size, one for each run of a pair; it is the number of the part."""
         return self.way.choose(rng, size) if part is None else self.way.choose_part(rng, size, part)
 
     def outside(self, rng: Generator, size: int, part: int | None = None) -> Any:

@@ -154,7 +154,8 @@ class MeanEvidence:
         self._log_none = self._log_all = 0.0  # log prod (1 - x), log prod x: the bets at the extreme tilts
 
     def add(self, x: float) -> None:
-        """Count one more value in [0, 1], of which the mean is asked."""
+        """Take one more value in [0, 1], of which the mean is asked: each bet that the mean is smaller, or larger, wins
+        or loses by it, and so do the two bets at the extremes. Wealth is kept in logs."""
         self.n, self.total, self._squares = self.n + 1, self.total + x, self._squares + x * x
         self._down += np.log1p(x * _LOWERED[:-1])
         self._up += np.log1p(x * _RAISED)

@@ -151,7 +151,11 @@ def evidence(side: Side, target: float, budget: int | None) -> Evidence:
 
 
 def first_steps(side: Side, target: float, alpha: float, budget: int) -> tuple[int, ...]:
-    """Return the first steps that were chosen for such a gate (`Thresholds.first`); none for most gates."""
+    """Return the first steps that were chosen so that such a gate decides with fewer pairs; none for most gates.
+
+    They are, for 0, 1, 2, ... mismatches, the first n that passes, or the last n that fails. Below three mismatches in
+    so many pairs nothing fails: -1, 0 and 1 pairs cannot have 0, 1 and 2 of them.
+    """
     is_usual = _USUAL_ALPHA[0] <= alpha <= _USUAL_ALPHA[1] and budget * target >= _USUAL_BUDGET / 2
     if not is_usual or not _COARSE <= target <= _SMALL:
         return ()

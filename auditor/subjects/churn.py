@@ -93,7 +93,8 @@ _LONGEST = 40  # characters of a label
 
 
 def pack(points: Any) -> list[Any] | None:
-    """Return predictions as JSON; None where they are no labels or numbers, or too many."""
+    """Return a run's predictions as JSON, for the ledger, which then knows how many of them changed from run to run;
+    None where they are no labels or numbers, or too many."""
     if isinstance(points, (list, tuple)) and points and isinstance(points[0], (bool, int, float, str)):
         points = np.asarray(points)
     if not isinstance(points, np.ndarray) or not points.size or points.size > _MOST or points.ndim > 2:

@@ -175,7 +175,8 @@ def takes_seed(fit: Fit, params: Mapping[str, Any]) -> bool:
 
 
 def known_params(estimator: Any) -> dict[str, Any]:
-    """Return the parameters of an estimator with their values, or the defaults of a class.
+    """Return the parameters of an estimator with their values, or the defaults of a class: what --param may set, and
+    what a misspelt name is compared with.
 
     Parameters that a class takes through **kwargs are read from an object of it.
     """

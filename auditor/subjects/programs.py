@@ -452,7 +452,7 @@ def _named(data: Any, name: str, known: Sequence[str]) -> dict[str, Any]:
 
 
 def _as_array(column: Any) -> Any:
-    """Return a column as an array."""
+    """Return a column of a sample as an array, for the file that the program reads."""
     return np.asarray(column if isinstance(column, (list, np.ndarray)) else column.to_numpy())
 
 

@@ -368,10 +368,11 @@ def _check_wrapping(fn: Callable[..., Any], shown: str) -> None:
 
 
 def _check_printable(shown: str, given: Mapping[str, Any]) -> None:
-    """Refuse integers of more than 4,300 digits: Python does not print them, and records and commands must."""
+    """Refuse integers of more than about 4,200 digits (14,000 bits): Python prints up to 4,300, and records and
+    commands must show them."""
     for name, value in given.items():
         if isinstance(value, int) and value.bit_length() > 14_000:
-            raise UsageError(f"{shown}: parameter {name} has more than 4,000 digits: use a smaller number")
+            raise UsageError(f"{shown}: parameter {name} has more than 4,200 digits: use a smaller number")
 
 
 def _has_private(fn: Callable[..., Any]) -> bool:

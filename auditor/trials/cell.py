@@ -279,10 +279,10 @@ def source_of(cell: Cell) -> Source:
 
 @in_host
 def make_bench(cell: Cell, *, apart: bool = False) -> Bench:
-    """Load the source and see that its rows fit into memory.
+    """Return what trials of this cell are run with (subject, source, keys, view), its source loaded; a first sample is
+    drawn to see that it fits into memory.
 
-    Where trials run `apart` from this process, and drawing runs code that is neither ours nor scipy's, whoever runs
-    them does so first.
+    Where trials run `apart` from this process, and drawing runs somebody else's code, that process draws the first one.
     """
     source = source_of(cell)
     counted = cell.sample_kind == "counts"

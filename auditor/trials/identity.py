@@ -275,7 +275,8 @@ def _content(cell: types.CellType) -> Any:
 
 
 def _unfitted(estimator: Any) -> Any:
-    """Return what every run starts from, all of its random states set alike."""
+    """Return the estimator as every run starts with it, for the digest that identifies it: a fresh copy, unfitted, with
+    all of its random states set alike."""
     if inspect.isclass(estimator):
         return estimator
     fresh = fresh_copy(estimator, {})

@@ -147,7 +147,8 @@ def _list(found: Elements, left: object, right: object, within: Tolerance | None
 
 
 def _gaps_between(left: Any, right: Any) -> tuple[Gap, Gap]:
-    """Return the lower median of the gaps between elements, which is a gap that was there, and the largest."""
+    """Return the lower median of the gaps between elements, which is a gap that was there, and the largest; of integers
+    among the first ones alone."""
     if not left.size or left.dtype.kind not in "iuf" or right.dtype.kind not in "iuf":
         return None, None
     if left.dtype.kind in "iu" and right.dtype.kind in "iu":  # as Python's integers, which do not wrap

@@ -111,7 +111,7 @@ def words(text: str) -> str:
         (["plan", "--rho", "2"], "--rho 2.0 must be in (0, 1)"),
         (["check", "faulty:fine", "--source", "-" * 3000 + "1", "--size", "5"], "literal arguments"),
         (["check", "faulty:fine", *ROWS, "--view", f"round({'-' * 3000}1)"], "must be a whole number"),
-        (["check", "faulty:number", *ROWS, "--param", "x=0x" + "f" * 5000], "x has more than 4,000 digits"),
+        (["check", "faulty:number", *ROWS, "--param", "x=0x" + "f" * 5000], "x has more than 4,200 digits"),
         (["check", "faulty:fine", *ROWS, "--view", "predict", "--probe", "faulty.py"], "is no data file"),
         (["curve", "faulty:number", *ROWS, "--vary", "x=1,1e999"], "a value must be finite"),
         (["price", "faulty:fine", "--source", "faulty:rows", "--rho", "5e-324"], "which no search finishes"),

@@ -271,7 +271,7 @@ SUBJECT = (
         (b"[tool.auditor.subject]\ntarget = 'x'", "Expected `array`, got `dict`"),
         (
             SUBJECT.encode() + b"params = { value = 0x" + 5000 * b"f" + b" }",
-            "parameter value has more than 4,000 digits",
+            "parameter value has more than 4,200 digits",
         ),
         (b"[tool.auditor]\nconfidence = 1.5\n" + SUBJECT.encode(), "confidence = 1.5 must be in (0, 1)"),
         (b"[tool.auditor]\nconfidence = nan\n" + SUBJECT.encode(), "confidence = nan must be in (0, 1)"),

@@ -41,7 +41,7 @@ from auditor.repair import (
     voted,
 )
 from auditor.repair.agreeing import leader
-from auditor.repair.seam import pieces
+from auditor.repair.repaired import pieces
 from auditor.sources.frames import row_names
 from auditor.subjects.own_code import code_of
 from auditor.subjects.subject import load_subject

@@ -244,7 +244,7 @@ def test_parameters_as_they_are_typed() -> None:
 
 def test_integers_of_too_many_digits_and_what_is_no_function() -> None:
     load_subject(plain, {"k": 2**13_999})
-    said = f"{__name__}:plain: parameter k has more than 4,000 digits: use a smaller number"
+    said = f"{__name__}:plain: parameter k has more than 4,200 digits: use a smaller number"
     assert refusal(lambda: load_subject(plain, {"k": 2**14_000})) == said
 
     async def later(sample: Any, r: Any) -> int:

@@ -439,7 +439,8 @@ def _first_size(request: Request, subject: Subject) -> int:
 
 
 def _least(subject: Subject, name: str, limit: float) -> int | None:
-    """Return the least size that a bound does not exclude; it may say nothing below some size."""
+    """Return the least size at which a lower bound of rho (by its name, such as a frontier) is within the limit: no
+    algorithm can do with less. A bound may say nothing below some size."""
 
     def allows(size: int) -> bool:
         bound = subject.bound(name, size)

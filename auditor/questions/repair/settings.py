@@ -27,9 +27,9 @@ from auditor.repair.mechanisms.grid import leaves_nothing, two_digits, why_usele
 from auditor.repair.mechanisms.lattice import lattice_for
 from auditor.repair.numbers_of import Apart, Widths, take_apart
 from auditor.repair.privacy import correlated, private
+from auditor.repair.repaired import Repaired
 from auditor.repair.risks import erm
 from auditor.repair.rounding import rounded
-from auditor.repair.seam import Repaired
 from auditor.repair.steadying import sites
 from auditor.repair.voting import voted
 from auditor.statistics.digits import at_most, exact

@@ -16,8 +16,8 @@ from auditor.questions.repair.settings import FAMILIES, NAMES, Setting, has_scor
 from auditor.randomness import Randomness, from_key
 from auditor.repair.agreeing import agreed
 from auditor.repair.aligning import aligned
+from auditor.repair.repaired import Repaired
 from auditor.repair.rounding import Rounded, RoundedPredictions
-from auditor.repair.seam import Repaired
 from auditor.repair.voting import voted
 from auditor.sources.frames import as_matrix
 from auditor.sources.sample import copied

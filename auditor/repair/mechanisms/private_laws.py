@@ -103,7 +103,8 @@ def private_spread(size: int, rho: float) -> float:
 
 
 def _squared(size: int, eps: float, spread: float | None) -> float:
-    """Return an upper bound on the mean squared Hellinger distance of the laws on two samples of so many rows."""
+    """Return h: an upper bound on the mean squared Hellinger distance of an eps-private law on two samples of so many
+    rows, from which the bounds on TV and rho follow (the proof is at the top of this file)."""
     check_count("size", size, least=1, example=1000)
     check_eps(eps)
     if spread is not None and not 0 <= spread <= 2 * eps:

@@ -91,7 +91,7 @@ def is_of_shares(chart: Chart) -> bool:
     return bool(measured) and all(number is None or number <= 1 for point in measured for number in point[1:])
 
 
-def line_ends(chart: Chart, series: Series) -> list[tuple[float, float]]:
+def drawable_points(chart: Chart, series: Series) -> list[tuple[float, float]]:
     """Return the points of a line that can be drawn."""
     share, found = is_of_shares(chart), ((x, estimate) for x, _, estimate, _ in series.points)
     return [(x, y) for x, y in found if y is not None and y > 0 and not (share and y > 1)]
@@ -101,7 +101,7 @@ def _heights(chart: Chart) -> Iterator[float]:
     """Yield the numbers that the y axis must show; with a corner: it, what was seen, and the limit at the corner."""
     for one in chart.series:
         if one.kind not in MEASURED:
-            yield from (y for _, y in line_ends(chart, one))
+            yield from (y for _, y in drawable_points(chart, one))
         elif chart.corner is None:
             yield from (number for point in one.points for number in point[1:] if number is not None)
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from auditor.escape import visible
 from auditor.flow.parts import Chart
-from auditor.report.pictures.axes import Scale, labels_of, line_ends, x_scale, y_scale
+from auditor.report.pictures.axes import Scale, drawable_points, labels_of, x_scale, y_scale
 
 _ROWS = 15
 _MARKS = "abcdefghijklmnopqrstuvwxyz"
@@ -38,7 +38,7 @@ def plot(chart: Chart, width: int, *, ascii_only: bool) -> tuple[list[str], list
     held = [one for one in chart.series if one.kind == "line" and not crosses]
     lines = [*zip(_MARKS, held, strict=False)]
     for mark, series in lines:
-        for x, y in line_ends(chart, series):
+        for x, y in drawable_points(chart, series):
             grid[_row(up, y)][_column(across, x, columns)] = mark
     for x, _, estimate, _ in points:
         if estimate is not None:

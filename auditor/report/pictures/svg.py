@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from auditor.errors import UsageError
 from auditor.escape import shortened, xml_text
 from auditor.flow.parts import Bar, Chart, Series
-from auditor.report.pictures.axes import MEASURED, Scale, labels_of, line_ends, x_scale, y_scale
+from auditor.report.pictures.axes import MEASURED, Scale, drawable_points, labels_of, x_scale, y_scale
 
 if TYPE_CHECKING:
     from auditor.flow.record import Record
@@ -232,7 +232,7 @@ def _seen(series: Series, frame: _Frame, colour: str) -> Iterator[str]:
 
 def _line(series: Series, frame: _Frame, colour: str) -> Iterator[str]:
     """Yield a dashed line through the points."""
-    points = " ".join(f"{frame.x(x):.1f},{frame.y(y):.1f}" for x, y in line_ends(frame.chart, series))
+    points = " ".join(f"{frame.x(x):.1f},{frame.y(y):.1f}" for x, y in drawable_points(frame.chart, series))
     yield f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-dasharray="{_DASHES}"/>'
 
 

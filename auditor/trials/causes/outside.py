@@ -134,7 +134,8 @@ class World:
 
     @contextlib.contextmanager
     def hiding(self, paths: Iterable[str]) -> Iterator[None]:
-        """Let Python code find no such files. They stay where they are, and nothing is written to them."""
+        """Let Python code find no such files, to see whether runs still differ without what earlier runs have left
+        there. They stay where they are, and nothing is written to them."""
         self.hidden = frozenset(paths)
 
         def missing(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:

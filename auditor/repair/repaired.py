@@ -155,7 +155,8 @@ def pieces(sample: Any, count: int, *, learner: Subject) -> list[Any]:
 
 
 def single(number: Any) -> Any:
-    """Return the number in an array of one; anything else as it is. SubjectError if it is masked."""
+    """Return a learner's output for a wrapper that takes one number: that in an array of one, and anything else as it
+    is. SubjectError if it is masked."""
     unmasked(number)
     return number.item() if hasattr(number, "item") and getattr(number, "size", 0) == 1 else number
 
