@@ -42,6 +42,7 @@ class Stub:
     plan: Plan
     cells: list[Cell]
     asked: dict[str, Any]
+    goes_on: bool = False
 
     def settings(self) -> dict[str, Any]:
         return self.asked

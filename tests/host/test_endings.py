@@ -49,7 +49,9 @@ def tells(sample, r):
     garbage = gc.isenabled(), gc.get_threshold()
     with open("told", "w") as told:
         print(os.path.basename(sys.argv[0]), sys.modules["__main__"].__spec__.name, file=told)
-        print(streams, handlers, loaded, own, garbage, file=told)
+        print(streams, handlers, own, garbage, file=told)
+    with open("loaded", "w") as told:
+        print(*loaded, file=told)
     return 1
 def takes_all_away(sample, r):
     random.random = random.getstate = random.setstate = random.seed = no
@@ -128,13 +130,15 @@ def test_a_host_of_a_forked_server_is_like_one_of_a_new_interpreter(
     audit: Audit, command: Audit, tmp_path: Path
 ) -> None:
     """A command forks its server, and a command within another program starts an interpreter for it."""
-    told = []
+    told, loaded = [], []
     for ask in (audit, command):
         assert ask("check", "mine.py:tells", *OWN_ROWS, "--rho", "0.5", cwd=tmp_path)[0] == 0
         told.append((tmp_path / "told").read_text())
+        loaded.append((tmp_path / "loaded").read_text())
         (tmp_path / "told").unlink()
     assert told[0].startswith("child.py auditor.host.child\n")
     assert told[0] == told[1]
+    assert loaded[0] == "False False True\n", "the other has what subjects of other tests needed"
 
 
 def test_a_learner_that_takes_everything_away_takes_it_from_its_own_process(audit: Audit) -> None:
