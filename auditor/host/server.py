@@ -304,7 +304,7 @@ class Host:
         self.link = Link(link)
 
     def ask(self, message: bytes) -> None:
-        """Send a message, of which the answer comes later."""
+        """Send the host a message without waiting; its answer is one more that is still to come."""
         self.pending += 1
         self.link.send(message)
 

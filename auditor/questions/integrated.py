@@ -195,7 +195,8 @@ class IntegratedPairs(PairsInquiry):
         return Interval(*self.of_mean(self.evidence), self.plan.confidence, self._method())
 
     def _uses_formula(self) -> bool:
-        """True if rho is the mean of the declared mismatch, and not of what finishes showed."""
+        """True if rho is averaged over r by the formula that the subject declares for its last step; False if fresh
+        values of r were tried, because there is none or these have contradicted it."""
         return bool(self.doubt.pairs) and self._is_exact and self.contradicted is None
 
     def _method(self) -> str:

@@ -297,7 +297,8 @@ class PairsInquiry(OneCell):
         return replace(fields, churn=None) if "churn" in fields.__struct_fields__ else fields
 
     def _churn(self) -> Churn | None:
-        """Return how many predictions change on average, with limits and quantiles; None if there are none."""
+        """Return how many predictions change on average, with limits and quantiles, and beside it how many change where
+        the two runs do not share r; None if there are no predictions."""
         if not self.churns:
             return None
         quantiles = np.quantile(self.churns, [0.5, 0.9, 1.0], method="inverted_cdf").tolist()

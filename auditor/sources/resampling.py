@@ -513,7 +513,7 @@ def _complete(text: str, column: GroupingColumn) -> GroupingColumn:
 
 
 def with_ids(rows: Any, column: GroupingColumn, ids: Any) -> Any:
-    """Return a sample with these values in its column of groups."""
+    """Return a sample with these ids in its column of groups, so that a group that was drawn twice is two groups."""
     x = rows[0] if isinstance(rows, tuple) else rows
     changed = with_column_at(x, int(column.place or 0), ids)
     return (changed, *rows[1:]) if isinstance(rows, tuple) else changed

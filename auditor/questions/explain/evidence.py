@@ -91,7 +91,8 @@ class ExperimentCounts(msgspec.Struct):
             self._show(trial.index, trial.difference.path, close=bool(payload.get("close")))
 
     def add_sham(self, index: int, path: str | None) -> None:
-        """Count one sample that was run again as the sham of another experiment; `path` is where outputs differ."""
+        """Count one sample that was run twice with nothing changed, which is the control of another experiment; `path`
+        is where its outputs differ nevertheless."""
         self.twice += 1
         if path is not None:
             self._show(index, path, close=False)

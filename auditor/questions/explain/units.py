@@ -175,7 +175,7 @@ def look_at_outputs(bench: Bench, index: int, fell: Fell) -> Trial:
 
 
 def _farthest(between: Reals | None) -> float | None:
-    """Return the largest distance, or None if there is none or it is not finite."""
+    """Return how far apart two outputs are where they are farthest; None if they have no numbers, or no finite gap."""
     far = None if between is None or not len(between) else float(np.max(between))
     return far if far is not None and math.isfinite(far) else None
 

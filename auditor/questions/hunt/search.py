@@ -62,7 +62,7 @@ class Candidate(msgspec.Struct):
 
     @property
     def rate(self) -> float:
-        """The share of pairs that differ, drawn a little towards one half."""
+        """The share of pairs that differ at this candidate, and a little towards one half while pairs are few."""
         return (self.total + 0.5) / (self.pairs + 1)
 
     @property
