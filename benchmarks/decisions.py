@@ -25,7 +25,7 @@ def table() -> dict[str, np.ndarray]:
 
 
 def audited(scores: dict[str, np.ndarray]) -> int:
-    record = auditor.audit("winner", scores, rho=0.9, fixed=PAIRS, second_process=False)
+    record = auditor.ask("rho", "winner", scores, rho=0.9, fixed=PAIRS, second_process=False)  # looks for no remedy
     assert record.mismatches is not None
     return record.mismatches
 
