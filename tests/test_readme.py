@@ -39,7 +39,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def is_slow(block: str) -> bool:
-    return block.startswith("$ python -m auditor curve") or "sklearn" in block.partition("\n")[0]
+    typed = block.partition("\n")[0]
+    return typed.startswith("$ python -m auditor curve") or any(word in typed for word in ("sklearn", "lasso"))
 
 
 @pytest.mark.usefixtures("no_other_process")
