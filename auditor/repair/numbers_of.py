@@ -72,7 +72,8 @@ class Widths:
         return min(self.paths.values())
 
     def reach(self, path: str) -> bool:
-        """True if anything at, above or below a path has a width."""
+        """True if a number at, above or below this path of an output is to be rounded, since it has a grid's width; one
+        width without a path (`is_one`) is for all of them."""
         return self.is_one or any(_meet(known, path) for known in self.paths)
 
     def at(self, path: str) -> float:

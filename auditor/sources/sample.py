@@ -258,7 +258,7 @@ class CountSample(Sample):
         return CountSample(law, size, self._rng)
 
     def _randomness(self) -> Generator:
-        """Return the generator that decides which examples are accepted."""
+        """Return the generator for draws about this sample, such as which of its rows rejection sampling accepts."""
         return self._rng
 
     def counts(self) -> tuple[Any, Integers]:
