@@ -198,12 +198,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def installed(site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """As in an environment that has it: on the path of this process, where what is registered is read again."""
+    names = ("luck", "streak", "coins", "mine")  # other tests have a `mine` of their own, before and after
+    held = {name: sys.modules.pop(name) for name in names if name in sys.modules}
     monkeypatch.syspath_prepend(str(site))
     registered_questions.cache_clear()
     yield site
     registered_questions.cache_clear()
-    for name in ("luck", "streak", "coins", "mine"):
-        sys.modules.pop(name, None)  # other tests have a `mine` of their own
+    for name in names:
+        sys.modules.pop(name, None)
+    sys.modules.update(held)
 
 
 def python(site: Path, *words: str) -> subprocess.CompletedProcess[str]:
