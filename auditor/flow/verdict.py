@@ -20,9 +20,9 @@ from auditor.statistics.gate import Gate, pass_boundary
 from auditor.statistics.interval import BOUNDS, MeanEvidence
 from auditor.statistics.nu import NuGate
 from auditor.statistics.threshold import KEPT, MOST_CALIBRATED
+from auditor.statistics.threshold import PAIRS_TIMES_TARGET as PAIRS_TIMES_TARGET
 
 DEFAULT_TARGET = 0.1
-PAIRS_TIMES_TARGET = 100  # at 95 % then 0.052 stay open at 0.6 times the target and 0.033 at 1.5 times, or fewer
 MAX_PAIRS = 10**12
 GATES = ("rho", "churn")
 DOUBT = 0.1  # of a fail's error: for the finding that a declared mismatch is not true

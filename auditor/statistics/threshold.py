@@ -9,8 +9,9 @@ What is kept is for going on after N: with c2 the least number such that
 
     sum_k Pr[not yet at N, with k mismatches] min(1, E(N, k) / c2)  <=  alpha - (the error by N)
 
-Ville's inequality from N on makes the whole error at most alpha, whatever budget is chosen then, and whyever. It holds
-for any evidence E, so E is that of intervals here, while up to N it has weights of its own (`evidence`).
+Ville's inequality from N on makes the whole error at most alpha, whatever budget is chosen then, and for whatever
+reason. It holds for any evidence E: from N on E is that of intervals, and up to N it has weights of its own
+(`evidence`).
 
 Probabilities move on the lattice of (pairs, mismatches) many pairs at a time: from one n to a later one the number of
 mismatches moves by a binomial. Entries that are too small to matter are cut off, and their sum is returned, so that a
@@ -30,6 +31,7 @@ import numpy.typing as npt
 
 from auditor.statistics.interval import ATOM, LOG_WEIGHTS, TILTS, Reals, log_e_fail, log_e_pass, log_mixture
 
+PAIRS_TIMES_TARGET = 100  # the default budget: at 95 % 0.046 stay open at 0.6 times the target, 0.035 at 1.5 times
 KEPT = 0.02  # the share of alpha that is kept for going on after the budget
 MOST_CALIBRATED = 10**5  # pairs; with a larger budget the thresholds are Ville's
 EVERY_PAIR = 128  # expected mismatches up to which a gate looks after every pair
@@ -54,8 +56,7 @@ _SHARES: Mapping[Side, Mapping[float, float]] = {
     "pass": {0.0: 0.471, 0.15: 0.08, 0.3: 0.076, 0.45: 0.104, 0.6: 0.218, 0.75: 0.051},
     "fail": {1.15: 0.02, 1.3: 0.04, 1.5: 0.2, 1.8: 0.09, 2.4: 0.1, 3.2: 0.07, 4.0: 0.43, 5.0: 0.05},
 }
-_USUAL = 0.2  # the weight of the mixture of intervals beside them, at the usual budget; in proportion to the budget
-_USUAL_BUDGET = 100  # in pairs times the target
+_OF_INTERVALS = 0.2  # the weight of the mixture of intervals beside them, at the default budget
 _LARGEST = 0.95  # rho, where five times the target would be more
 _SMALL = 0.35  # a larger target has the mixture of intervals alone; at 1/2 it is asked which of two is more frequent
 
@@ -128,18 +129,19 @@ def _stride(n: Integers, target: float) -> Integers:
 def evidence(side: Side, target: float, budget: int | None) -> Evidence:
     """Return the log evidence for one verdict: against rho >= target for a pass, against rho <= target for a fail.
 
-    Without a budget it is that of intervals. A budget of five times the usual one or more is for telling a rho near the
-    target from it, and has that too; in between it is a mixture of both.
+    Without a budget it is the evidence that intervals are made of. That evidence is sharpest near the target, which is
+    what a large budget is for: so its weight beside the gate's own grows with the budget, from a fifth at the default
+    to all at five times the default.
     """
-    usual = 1.0 if budget is None or target > _SMALL else min(1.0, _USUAL * max(1.0, budget * target / _USUAL_BUDGET))
-    if usual == 1:
+    weight = _OF_INTERVALS * max(1.0, (budget or 0) * target / PAIRS_TIMES_TARGET)
+    if budget is None or target > _SMALL or weight >= 1:
         of_intervals = log_e_pass if side == "pass" else log_e_fail
         return lambda n, k: of_intervals(n, k, target)
-    shares = {ratio: (1 - usual) * share for ratio, share in _SHARES[side].items()}
-    atom = usual * ATOM + shares.pop(0.0, 0.0)
+    shares = {ratio: (1 - weight) * share for ratio, share in _SHARES[side].items()}
+    atom = weight * ATOM + shares.pop(0.0, 0.0)
     rho = np.minimum(target * np.array([*shares]), _LARGEST)
     tilts = np.append(np.log(rho / (1 - rho) * (1 - target) / target), -TILTS if side == "pass" else TILTS)
-    log_weights = np.append(np.log([*shares.values()]), LOG_WEIGHTS + math.log(usual))
+    log_weights = np.append(np.log([*shares.values()]), LOG_WEIGHTS + math.log(weight))
     each = -math.log1p(-target) if side == "pass" else -math.log(target)
 
     def log_evidence(n: npt.ArrayLike, k: npt.ArrayLike) -> Reals:
@@ -156,7 +158,7 @@ def first_steps(side: Side, target: float, alpha: float, budget: int) -> tuple[i
     They are, for 0, 1, 2, ... mismatches, the first n that passes, or the last n that fails. Below three mismatches in
     so many pairs nothing fails: -1, 0 and 1 pairs cannot have 0, 1 and 2 of them.
     """
-    is_usual = _USUAL_ALPHA[0] <= alpha <= _USUAL_ALPHA[1] and budget * target >= _USUAL_BUDGET / 2
+    is_usual = _USUAL_ALPHA[0] <= alpha <= _USUAL_ALPHA[1] and budget * target >= PAIRS_TIMES_TARGET / 2
     if not is_usual or not _COARSE <= target <= _SMALL:
         return ()
     if side == "pass":
@@ -385,7 +387,8 @@ def looks_between(after: int, budget: int) -> Integers:
 
 
 def _log_after(walk: _Walk, left: float) -> float:
-    """Return log c2: what is undecided at the budget reaches c2 with at most what is left of the error, and later."""
+    """Return log c2. Whoever is undecided at the budget has less evidence than that, and the probability that it is
+    reached later is at most what is left of the error."""
     k = np.arange(walk.least, walk.least + len(walk.alive))
     logs = evidence(walk.line.side, walk.line.target, None)(np.full(len(k), walk.line.budget), k)
     low, high = max(0.0, float(logs[walk.alive > 0].max(initial=0.0))), 800.0

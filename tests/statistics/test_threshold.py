@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from auditor.statistics.interval import TILTS, log_e_fail, log_e_pass
+from auditor.statistics.interval import log_e_fail, log_e_pass
 from auditor.statistics.threshold import (
     EVERY_PAIR,
     KEPT,
@@ -146,7 +146,6 @@ def test_evidence_is_that_of_intervals_without_a_budget_with_a_large_one_and_for
     fifths = [float(np.exp(evidence("fail", 0.1, budget)(10**4, 1100))) for budget in (10, 1000, 2000, 5000)]
     assert fifths[0] == fifths[1]
     assert fifths[1] < fifths[2] < fifths[3], "near the target the tilts of intervals count, the more the larger it is"
-    assert len(TILTS) == 24
 
 
 def test_first_steps_are_chosen_for_the_usual_error_and_targets_that_are_not_small() -> None:
