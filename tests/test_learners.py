@@ -17,7 +17,10 @@ from auditor.lookup import find_object
 Command = Callable[..., tuple[int, str, str]]
 MAKER = "docs/make_learners.py"
 CODES = {"pass": 0, "fail": 1}
-SLOW = ("catboost", "a bandit")  # not among the libraries of every run; 180 runs of 300 rounds in a loop
+SLOW = (
+    *("catboost", "a bandit"),  # not among the libraries of every run; 180 runs of 300 rounds in a loop
+    *("a random search, its choice", "one against the rest"),  # a grid search and a vote are tried in every run
+)
 LIBRARIES = (  # of the extras, and others
     *("xgboost", "lightgbm", "catboost", "statsmodels", "polars", "river", "lifelines", "networkx", "optuna", "torch"),
     *("jax", "imblearn", "pyod", "hmmlearn", "kmodes", "umap", "pygam"),

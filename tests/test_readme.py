@@ -39,8 +39,10 @@ def folder(tmp_path: Path) -> Path:
 
 
 def is_slow(block: str) -> bool:
+    """True for commands that take several seconds: they run at night."""
     typed = block.partition("\n")[0]
-    return typed.startswith("$ python -m auditor curve") or any(word in typed for word in ("sklearn", "lasso"))
+    slow = ("sklearn", "lasso", "n=10 --fixed 200", "unit=item")
+    return typed.startswith("$ python -m auditor curve") or any(word in typed for word in slow)
 
 
 @pytest.mark.usefixtures("no_other_process")
