@@ -223,7 +223,7 @@ def request_bytes(fn: Callable[..., Any], args: tuple[Any, ...], keywords: dict[
 def carried_out(request: bytes, loaded: Callable[[], tuple[str, ...]]) -> bytes:
     """Carry out a request in a host, and return the answer; `loaded` says what libraries were loaded meanwhile."""
     try:
-        fn, args, keywords = _opened_request(request)
+        fn, args, keywords = opened_request(request)
         return answer_bytes(HostAnswer(fn(*args, **keywords), loaded=loaded(), files=file_modules()))
     except BaseException as error:
         try:
@@ -234,12 +234,11 @@ def carried_out(request: bytes, loaded: Callable[[], tuple[str, ...]]) -> bytes:
             return answer_bytes(HostAnswer(None, failed="".join(traceback.format_exception(error))))
 
 
-def _opened_request(request: bytes) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
-    """Return what a request asks for. To open it imports the audited code where this process does not have it yet."""
+def opened_request(request: bytes) -> Any:
+    """Return what was packed for this host. To open it imports the audited code where this process does not have it
+    yet."""
     try:
-        asked: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
-        asked = pickle.Unpickler(io.BytesIO(request)).load()  # noqa: S301 - from whoever started this process
-        return asked
+        return pickle.loads(request)  # noqa: S301 - from whoever started this process
     except (ImportError, OSError, AttributeError) as error:
         what = f"the audited code cannot be loaded in another process ({in_words(error)})"
         cure = "it needs its files and its folder as they were when it was first loaded"

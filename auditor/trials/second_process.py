@@ -22,7 +22,7 @@ import msgspec
 from msgspec.structs import replace
 
 from auditor.errors import AuditorError, TimeIsUp, in_words, is_interrupt
-from auditor.host.boundary import HostFailed, in_host, read_answer, request_bytes
+from auditor.host.boundary import HostFailed, in_host, opened_request, read_answer, request_bytes
 from auditor.host.child import limit_this_host, this_host
 from auditor.host.leftovers import JOURNAL
 from auditor.host.limits import one_thread
@@ -76,10 +76,8 @@ def load_there(given: Bench | Cell, threads: int | None = None) -> None:
 
 def load_packed_there(packed: bytes, threads: int) -> None:
     """Load a bench that comes as bytes, in a host that looks as if the machine had so many processors."""
-    import cloudpickle
-
     limit_workers(threads)
-    load_there(cloudpickle.loads(packed), threads)  # from whoever started this process, through a socket
+    load_there(opened_request(packed), threads)
 
 
 @contextlib.contextmanager

@@ -189,9 +189,10 @@ def test_what_cannot_be_run_is_told_and_ends_no_other_experiment() -> None:
         (only_200, {}, "too-little-data", "could not be run"),
         (share, {"source": "bernoulli(0.5)", "sample": "counts"}, "row-order", "no rows"),
     ):
-        _, answer = explained(fn, confidence=0.95, **options)
+        record, answer = explained(fn, confidence=0.95, **options)
         (row,) = (one for one in answer.experiments if one.kind == kind)
         assert (row.state, note in row.note) == ("not run", True)
+        assert (f"Not tried: {kind}, because" in str(record)) == (fn is only_200)  # sorted rows are no cause of counts
         assert answer.causes[0].kind == "continuous"
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from importlib import import_module
+from inspect import getsource
+from pathlib import Path
 from time import sleep
 from typing import Any
 
@@ -12,6 +16,7 @@ import pytest
 from learners import caused
 
 import auditor
+from auditor.host.server import close_servers
 from auditor.questions.explain.answer import ExplainAnswer, answer_of
 from auditor.trials.causes.elsewhere import close_processes
 
@@ -66,6 +71,26 @@ def test_the_order_of_a_set_is_the_hash_seed() -> None:
     assert main.kind == "hash-seed"
     assert "PYTHONHASHSEED" in main.message
     assert "sorted" in (main.cure or "")
+
+
+def test_what_no_other_process_can_load_is_told_and_not_taken_for_no_cause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A module of the same name comes first on the path by now, and so has that name in every new process."""
+    for folder, code in ("first", getsource(caused.iterates_a_set)), ("second", ""):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "twice_there.py").write_text(f"from __future__ import annotations\n\n\n{code}")
+        monkeypatch.syspath_prepend(tmp_path / folder)
+        import_module("twice_there")
+    twice_there = sys.modules.pop("twice_there")
+    monkeypatch.setitem(sys.modules, "twice_there", twice_there)
+    close_servers()
+    record = auditor.ask("explain", twice_there.iterates_a_set, "norm(4)", size=20, pairs=40)
+    told = " ".join(str(record).split())
+    assert "Not tried: hidden-state, hash-seed, threads, because" in told
+    assert "iterates_a_set gave no output in another process: the audited code cannot be loaded" in told
+    assert "Can't get attribute 'iterates_a_set'" in told
+    assert "Traceback" not in told
 
 
 @pytest.mark.nightly

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from auditor.questions.explain.inquiry import ExplainInquiry
 
 _BAR = 18  # characters of a bar
+_FAILED = "it could not be run: "  # so begins the note of an experiment that ended in an error
 _AS_IT_IS, _QUARTER = "as it is", "with a quarter of the rows"
 
 
@@ -146,7 +147,7 @@ def note(inquiry: ExplainInquiry, one: ExperimentCounts, state: str) -> str:
     if one.why_not:
         return one.why_not
     if one.error:
-        return f"it could not be run: {one.error}"
+        return f"{_FAILED}{one.error}"
     if state == "not run":
         if one.kind == "hash-seed" and inquiry.is_hidden():
             return "outputs differ from run to run, and so in any other process"
@@ -292,13 +293,29 @@ def explain_parts(record: Record) -> Iterator[Part | Details]:
     if answer.causes and is_program(record.subject):
         yield Words(_IN_A_PROGRAM, "dim")
     if record.pairs:
+        yield from map(Words, _failures(answer))
         table = _table(record, answer)
         yield table if len(table.rows) > 1 else Details([table])
         if notes := [*_notes(answer)]:
             yield Details([Words("\n".join(notes), "dim")])
-    not_run = [f"{one.kind} ({one.note})" for one in answer.experiments if one.state == "not run" and one.note]
+    not_run = [
+        f"{one.kind} ({one.note})"
+        for one in answer.experiments
+        if one.state == "not run" and one.note and not one.note.startswith(_FAILED)
+    ]
     if not_run and record.verdict == "pass":  # else it ended before most of them could be
         yield Details([Words(f"Not run: {', '.join(not_run)}.", "dim")])
+
+
+def _failures(answer: ExplainAnswer) -> Iterator[str]:
+    """Yield which experiments could not be run, and why: whatever they are about may be a cause, and nobody has
+    looked."""
+    kinds_by_reason: dict[str, list[str]] = {}
+    for one in answer.experiments:
+        if one.note.startswith(_FAILED):
+            kinds_by_reason.setdefault(one.note.removeprefix(_FAILED), []).append(one.kind)
+    for reason, kinds in kinds_by_reason.items():
+        yield f"Not tried: {', '.join(kinds)}, because {reason.rstrip('.')}."
 
 
 def _table(record: Record, answer: ExplainAnswer) -> Table:
@@ -348,7 +365,9 @@ def lines(record: Record, answer: ExplainAnswer) -> list[tuple[str, int, int, fl
 
 def _notes(answer: ExplainAnswer) -> Iterator[str]:
     """Yield what else was noticed: why experiments said nothing, how many rows matter, which variable differs first."""
-    yield from (f"{one.kind}: {one.note}." for one in answer.experiments if one.note and one.state == "not shown")
+    for one in answer.experiments:
+        if one.note and one.state == "not shown" and not one.note.startswith(_FAILED):
+            yield f"{one.kind}: {one.note}."
     if found := answer.fresh_rows:
         changes = f"Replacing {found.median:,} of {found.of:,} rows by fresh ones changes the answer (median of pairs)"
         yield f"{changes}; in pair {found.pair} it turns at row {found.row:,}."

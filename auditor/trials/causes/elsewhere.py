@@ -104,7 +104,9 @@ def _answer(host: Host, name: str, seconds: float, fn: Callable[..., T], *args: 
         host.close()
         if isinstance(error, TimeoutError):
             raise NotElsewhere(f"{name} gave no output in another process within {seconds:g} s") from error
-        if isinstance(error, (AuditorError, HostFailed)):
+        if isinstance(error, AuditorError):
+            raise NotElsewhere(f"{name} gave no output in another process: {error}") from error
+        if isinstance(error, HostFailed):
             raise NotElsewhere(f"{name} gave no output in another process ({shown(error)})") from error
         raise
 
