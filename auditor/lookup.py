@@ -209,23 +209,63 @@ def _import_failed(place: str, error: BaseException) -> AuditorError:
     return kind(f"importing {place!r} raised {in_words(error)}").caused_by(error)
 
 
+class Installed(NamedTuple):
+    """What installed packages have registered, and where they are: the entries of the path, each with its date."""
+
+    places: tuple[tuple[str, int], ...]
+    groups: Mapping[str, Mapping[str, str]]  # the target of each name, by group
+
+
+_told: list[Installed] = []  # in a host: what whoever asks has found
+
+
+def know_installed(found: Installed) -> None:
+    """Take over what another process has found: to find it takes longer than to start a host."""
+    _told[:] = [found]
+
+
+def installed() -> Installed:
+    """Return what installed packages have registered: as another process has found it, if it looked in the same
+    places."""
+    places = ((place or os.curdir, _changed(place)) for place in sys.path)
+    key = tuple(one for one in places if _has_installed(*one))
+    return next((one for one in _told if one.places == key), None) or _installed(key)
+
+
 def registered(group: str) -> Mapping[str, EntryPoint]:
     """Return what installed packages have registered in an entry-point group, by name."""
-    return _registered(group, tuple((place, _changed(place)) for place in sys.path))
+    from importlib.metadata import EntryPoint
+
+    return {name: EntryPoint(name, target, group) for name, target in installed().groups.get(group, {}).items()}
 
 
 @functools.lru_cache(maxsize=8)  # reading what is installed takes 20 ms, and a command asks several times
-def _registered(group: str, _places: tuple[tuple[str, int], ...]) -> Mapping[str, EntryPoint]:
-    """Return the entry points of a group by name; `_places` is for the cache, which must notice a new install."""
+def _installed(places: tuple[tuple[str, int], ...]) -> Installed:
+    """Read what is installed; `places` are for the cache, which must notice a new install."""
     from importlib.metadata import entry_points
 
-    found = sorted(entry_points(group=group), key=lambda point: point.name)
-    return MappingProxyType({point.name: point for point in found})
+    found = entry_points()
+    groups = {
+        group: {one.name: one.value for one in sorted(found.select(group=group), key=lambda one: one.name)}
+        for group in (SUBJECTS, QUESTIONS)
+    }
+    return Installed(places, groups)
+
+
+@functools.lru_cache(maxsize=256)
+def _has_installed(place: str, _changed: int) -> bool:
+    """True if an entry of the path may describe what is installed there, which a working folder rarely does."""
+    try:
+        return any(name.endswith((".dist-info", ".egg-info", ".egg")) for name in os.listdir(place))
+    except NotADirectoryError:
+        return True  # an archive
+    except (OSError, ValueError):
+        return False
 
 
 def packages_of_questions() -> tuple[str, ...]:
     """Return the packages that have registered a question."""
-    found = {point.value.partition(":")[0].partition(".")[0] for point in registered(QUESTIONS).values()}
+    found = {target.partition(":")[0].partition(".")[0] for target in installed().groups[QUESTIONS].values()}
     return tuple(sorted(found))
 
 

@@ -16,7 +16,6 @@ import pytest
 import auditor
 from auditor import repair
 
-pytestmark = pytest.mark.xdist_group("architecture")  # who parses all files once
 ROOT = Path(__file__).parent.parent
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts): path

@@ -17,10 +17,7 @@ from auditor.flow.question import find_question, make_request
 from auditor.flow.run import carry_out, run_options_of
 from auditor.trials.trial import Bench, Trial
 
-pytestmark = [
-    pytest.mark.usefixtures("no_other_process"),
-    pytest.mark.xdist_group("everywhere"),
-]
+pytestmark = pytest.mark.usefixtures("no_other_process")
 SUBJECTS = Path(__file__).parent / "learners"
 FIRST_BIT, GOOD_AND_BAD = "algorithms.controls:first_bit", "algorithms.known_answers:good_and_bad"
 PREDICTED = f"{SUBJECTS}/predicted.py"

@@ -127,10 +127,7 @@ class _SafePackages:
 
     @functools.cached_property
     def _asking(self) -> tuple[str, ...]:
-        return asking[0] if asking else packages_of_questions()
-
-
-asking: list[tuple[str, ...]] = []  # in a host: the packages of questions, as whoever asks has found them
+        return packages_of_questions()
 
 
 # What is pickled by its name: functions, classes, methods, and functions that keep their answers.
@@ -238,7 +235,7 @@ def opened_request(request: bytes) -> Any:
     """Return what was packed for this host. To open it imports the audited code where this process does not have it
     yet."""
     try:
-        return pickle.loads(request)  # noqa: S301 - from whoever started this process
+        return pickle.Unpickler(io.BytesIO(request)).load()  # noqa: S301 - from whoever started this process
     except (ImportError, OSError, AttributeError) as error:
         what = f"the audited code cannot be loaded in another process ({in_words(error)})"
         cure = "it needs its files and its folder as they were when it was first loaded"

@@ -34,7 +34,7 @@ from auditor.errors import Stopping
 from auditor.host.leftovers import become_subreaper, clear_after, die_with_parent, end_children, host_folder, kill_group
 from auditor.host.limits import known_libraries, limit_memory
 from auditor.host.server import FOLDER, LOADING, NEW_HOST, HostPlace, Slot, receive, send
-from auditor.lookup import INSTALLED, found_by_files, lead_to_files
+from auditor.lookup import INSTALLED, found_by_files, know_installed, lead_to_files
 
 _PRELOADED = ("auditor.host.boundary", "auditor.trials.trial", "auditor.flow.fitness", "cloudpickle", "threadpoolctl")
 _OF_COMMANDS = ("click", "rich", "rich_click")  # libraries that a command has loaded, and no host needs
@@ -240,9 +240,8 @@ def high_descriptor(descriptor: int) -> int:
 
 def _go_to(place: HostPlace, state: HostState) -> None:
     """Take over the folder, the path and the environment of whoever asks, and print where it wants it."""
-    from auditor.host.boundary import asking
-
-    asking[:] = [place.asking]
+    if place.installed is not None:
+        know_installed(place.installed)
     for name in os.environ.keys() - place.environment.keys():
         del os.environ[name]
     os.environ.update({name: value for name, value in place.environment.items() if os.environ.get(name) != value})

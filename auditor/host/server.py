@@ -33,7 +33,7 @@ import msgspec
 
 from auditor.errors import Stopping, SubjectError
 from auditor.host.leftovers import clear_after, exit_words, kill_group
-from auditor.lookup import file_modules, packages_of_questions
+from auditor.lookup import Installed, file_modules, installed
 
 _LENGTH = 8  # bytes that say how long a message is
 _CHUNK = 2**20
@@ -252,7 +252,7 @@ class HostPlace(msgspec.Struct, frozen=True):
     log: str | None = None  # the file that takes what is printed there; None: it is lost
     memory: int | None = None  # bytes that it may hold once the subject is loaded
     keeps_path: bool = False  # whether the path of its own interpreter comes behind this one
-    asking: tuple[str, ...] = ()  # the packages of questions; to find them takes each host longer than to start
+    installed: Installed | None = None  # as whoever asks has found it; None: a host looks itself
 
 
 _paths: list[tuple[str, ...]] = []  # where hosts look for modules, if it is not where this process does
@@ -278,7 +278,7 @@ def here(kind: Surroundings = AS_HERE, *, log: str | None = None, memory: int | 
     folder = os.getcwd()
     path = _paths[-1] if _paths else tuple(one or folder for one in sys.path)
     environment = {**os.environ, **dict(kind.environment)}
-    return HostPlace(folder, path, environment, file_modules(), log, memory, asking=packages_of_questions())
+    return HostPlace(folder, path, environment, file_modules(), log, memory, installed=installed())
 
 
 class Host:
@@ -419,11 +419,13 @@ class Server:
     def close(self) -> None:
         """End the server, with everything that it started."""
         self.forget()
-        with contextlib.suppress(subprocess.TimeoutExpired):
+        try:
             self._process.wait(_FAREWELL)
-            return
-        kill_group(self._process.pid)
-        self._process.wait()
+        except subprocess.TimeoutExpired:
+            kill_group(self._process.pid)
+            self._process.wait()
+        if self._words is not None:
+            self._words.close()
 
 
 # In another interpreter: this package and no other by its name, and nothing of the working folder on the path.

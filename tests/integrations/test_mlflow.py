@@ -17,8 +17,6 @@ from auditor.errors import UsageError
 from auditor.flow.record import as_record
 from auditor.integrations.mlflow import log
 
-pytestmark = pytest.mark.xdist_group("mlflow")  # imported once
-
 
 @pytest.fixture
 def mlflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:

@@ -30,7 +30,6 @@ from auditor.trials.trial import Trial
 TAU, RHO, DELTA = 0.1, 0.3, 0.1
 WIDTH = region_width(TAU, RHO, DELTA)
 ALPHA = 0.05
-pytestmark = pytest.mark.xdist_group("integrated searches")  # who make one record
 SETTINGS: dict[str, Any] = {"tau": TAU, "rho": RHO, "delta": DELTA, "query": None}
 
 rounded = auditor.composed(  # rSTAT, without what takes time: bounds, and the theorem's number of rows

@@ -17,7 +17,6 @@ from auditor.report.formats import FORMATS
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-pytestmark = pytest.mark.xdist_group("browser")
 _SERIOUS = ("serious", "critical")
 _PAGES = ("passed", "failed", "several", "hostile", "every_part")
 _PARTS_OF_SEVERAL = [pytest.param(name, True, marks=pytest.mark.nightly) for name in ("passed", "failed", "hostile")]

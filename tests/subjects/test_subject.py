@@ -14,6 +14,7 @@ from support.requests import bench_of
 
 import algorithms
 import auditor
+from auditor import lookup
 from auditor.errors import BadValue, UsageError
 from auditor.lookup import (
     declared_targets,
@@ -312,6 +313,20 @@ def test_a_package_registers_what_it_declares_with_one_line(installed: Callable[
     assert (known["wide"], known["short"]) == ("theirs_a:wide", "theirs_a:wide")
     assert "narrow" not in known
     assert "mine" not in known
+
+
+def test_what_is_installed_is_read_once_and_again_only_after_a_new_installation(
+    installed: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = lookup.installed()._replace(groups={"auditor.subjects": {"told": "theirs_f:told"}, "auditor.questions": {}})
+    monkeypatch.setattr(lookup, "_told", [])
+    lookup.know_installed(told)  # as a host hears it
+    (tmp_path / "work").mkdir()
+    monkeypatch.syspath_prepend(tmp_path / "work")  # where nothing is installed
+    assert [*registered_subjects()] == ["told"]
+    installed("new = theirs_f:new", theirs_f="")
+    assert {"new", "rstat"} <= {*registered_subjects()}
+    assert "told" not in registered_subjects()
 
 
 def test_one_name_of_two_packages_gets_a_sentence(installed: Callable[..., None]) -> None:

@@ -32,7 +32,7 @@ from auditor.trials.trial import Bench, run_pair
 from auditor.values import Difference, fingerprint
 
 # One worker runs these: each hash seed and each number of threads has a server, which stays.
-pytestmark = [pytest.mark.usefixtures("nothing_learnt"), pytest.mark.xdist_group("elsewhere")]
+pytestmark = pytest.mark.usefixtures("nothing_learnt")
 WORDS = ("apple", "pear", "plum", "fig", "quince", "medlar")
 
 
