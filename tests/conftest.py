@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 import rich.progress  # noqa: F401 - rich draws from `random` when it is first imported, which is no test's doing
 from hypothesis import settings
+from support.processes import keep_servers_light
 from support.warm import Warm
 
 from auditor.lookup import call_user_code
@@ -69,6 +70,13 @@ def what_a_process_has_once_stays() -> Iterator[None]:
     if call_user_code(np.geterr) != errors:
         call_user_code(np.seterr, **errors)
     assert before == _states(), f"{os.environ['PYTEST_CURRENT_TEST']} moved a global generator"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def servers_are_light() -> Iterator[None]:
+    """No file pays for what the subjects of another one have loaded."""
+    yield
+    keep_servers_light()
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -71,6 +72,19 @@ def left_behind(mark: str) -> list[str]:
         except OSError:
             continue
     return [command for command in found if command]
+
+
+_LIGHT = 300  # modules that hosts may have loaded: numpy and ours are fewer, and a large library is more
+
+
+def keep_servers_light() -> None:
+    """End the servers of this process if its subjects have made them load a large library.
+
+    A host that is forked off such a server takes two to four times as long, whatever it does.
+    """
+    if (hosts := sys.modules.get("auditor.host.server")) and len(hosts.learnt) > _LIGHT:
+        hosts.learnt.clear()
+        hosts.close_servers()
 
 
 def servers_started() -> None:
