@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import msgspec
@@ -652,7 +653,8 @@ def _many_elements(record: Record, wobbles: Wobbles, most: int) -> Iterator[str]
 
 def _row_lines(record: Record, noun: str, most: int) -> Iterator[str]:
     """Yield a line for each of the rows that change most often, by pairs that did not choose them."""
-    for one in record.rows.worst[:most] if record.rows else ():
+    changed = (one for one in record.rows.worst if one.distance) if record.rows else ()
+    for one in islice(changed, most):
         often = f"in {one.pairs:,} of {one.of:,} pairs"
         if _is_of_distance(record):
             often = f"{one.distance:.3g} apart on average"

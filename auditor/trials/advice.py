@@ -35,6 +35,7 @@ from auditor.subjects.views import OUTPUT
 from auditor.trials.likeness import gaps, has_labels, has_order, read_numbers, unordered
 from auditor.trials.trial import NONE_FELL, Bench, NoOutput, Trial, share_apart, timed_run
 from auditor.values import same, settle
+from auditor.values.walk import Settled
 
 LEAST = 20  # pairs below which no width is named
 MOST = 600  # pairs that are run at most
@@ -74,7 +75,7 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
     regrouped: int | None = None  # pairs that differ as partitions, where there are labels and this meets the target
     reordered: int | None = None  # pairs that differ without regard to order, likewise
     churn: float | None = None  # the mean share of predictions that change, where that is shown to meet the target
-    kind: str | None = None  # of the outputs: a name, a place, a set of names or a decision
+    kind: str | None = None  # of the outputs: a name, a place, a set of names, a decision or a model
     top: int | None = None  # how many names a set has
     fewer: FewerRows | None = None  # what fewer rows do
 
@@ -234,7 +235,7 @@ def _compared(bench: Bench, first: Any, second: Any) -> dict[str, Any]:
     is_whole_output = bench.view.spec == OUTPUT.spec
     names = _kind(first), _kind(second)
     kind, top = names[0] if names[0] == names[1] else (None, None)
-    is_named = kind is not None or has_labels(first) or has_labels(second)
+    is_named = kind not in (None, "model") or has_labels(first) or has_labels(second)
     found = nothing | {"kind": kind if is_whole_output else None, "top": top}
     if not is_named and bench.view.is_of_amounts:
         found |= _numbers(bench, first, second, is_whole_output=is_whole_output)
@@ -299,12 +300,14 @@ def _are_regrouped(first: Any, second: Any) -> bool | None:
 
 
 def _kind(output: Any) -> tuple[str | None, int | None]:
-    """Return what an output that names something is, and how many names a set has."""
+    """Return what an output is that names something or is a fitted model, and how many names a set has."""
     if isinstance(output, (bool, np.bool_)):
         return "decision", None
     if isinstance(output, str):
         return "name", None
     if isinstance(output, (int, np.integer)):
         return ("place", None) if 0 <= output < _NAMES else (None, None)
+    if type(output) is Settled and hasattr(type(output.source), "predict"):
+        return "model", None
     is_set = isinstance(output, (set, frozenset)) and all(isinstance(one, (str, int)) for one in output)
     return ("set", len(output)) if is_set else (None, None)

@@ -201,3 +201,34 @@ def test_an_interrupt_while_pairs_are_run_for_advice_leaves_the_verdict(monkeypa
     monkeypatch.setattr(run, "wanted_pairs", wanted)
     record = audit(interrupted, "uniform", size=20, rho=0.1)
     assert (record.verdict, record.decided_by, is_over, record.cost.advice) == ("fail", "mismatches", [True], None)
+
+
+class Grown:
+    """A model that a function has fitted."""
+
+    def __init__(self, cut: float) -> None:
+        self.cut = cut
+
+    def predict(self, rows: Any) -> Any:
+        return (np.ravel(rows) > self.cut).astype(int)
+
+
+def test_a_function_that_returns_a_model_hears_of_its_predictions() -> None:
+    """All that a model has fitted is compared, unless the view is of what it predicts."""
+    record = audit(lambda sample, r: Grown(float(sample.mean())), "uniform", size=20, rho=0.1)
+    assert record.cost.advice is not None
+    assert record.cost.advice.kind == "model"
+    told = " ".join(str(record).split())
+    assert "--view predict compares what it predicts, and --view predict --measure churn asks how many" in told
+    of_predictions = audit(lambda sample, r: Grown(float(sample.mean())), "uniform", size=20, rho=0.1, view="predict")
+    assert "--view predict compares" not in " ".join(str(of_predictions).split())
+
+
+def test_a_row_that_changed_in_no_pair_is_not_among_those_that_change_most() -> None:
+    """Rows are ranked by half of the pairs and counted in the other; those of two pairs may not change there."""
+    rows = np.linspace(0, 1, 60)
+    record = audit(lambda X, y: Grown(float(X.mean())), (rows[:, None], rows > 0.5), rho=0.1, view="predict")
+    assert record.rows is not None
+    assert 0 in [one.pairs for one in record.rows.worst]
+    assert "flip in some pair" in str(record)
+    assert " in 0 of " not in str(record)

@@ -33,6 +33,8 @@ HINTS = {
     "low, high) of auditor.repair.",
     "name": CHOOSE.format("chosen"),
     "place": CHOOSE.format("chosen"),
+    "model": "The output is a model, and all that it has fitted is compared: --view predict compares what it predicts, "
+    "and --view predict --measure churn asks how many of its predictions change.",
     "scores": "If only the best of these is used, repair --with chosen costs less: it returns the name of the best.",
 }
 OUT_OF_STEP = (
