@@ -7,7 +7,8 @@ then answers one message after the other until whoever asks is gone. When that o
 hosts and everything that their code has started, and removes the folders that were entrusted to it.
 
 One place starts, kills and reaps: every host has a session of its own, and is the subreaper of what its code starts;
-when it has ended, the server becomes that, and kills whatever is left.
+when it has ended, the server becomes that, and kills whatever is left. Servers of hosts, and trackers of shared memory,
+have a moment to tidy up before.
 """
 
 from __future__ import annotations
@@ -48,8 +49,9 @@ _IDLE = 1000  # milliseconds between two looks whether whoever asks is still the
 class _Serving:
     """The loop of a server."""
 
-    def __init__(self, control: socket.socket) -> None:
+    def __init__(self, control: socket.socket, *, inherits: bool) -> None:
         self._control, self._client = control, os.getppid()
+        self._inherits = inherits  # whether what a host has started becomes a child of the server when the host ends
         self._leashes: dict[int, socket.socket] = {}  # of hosts, by their processes
         self._killed: set[int] = set()  # those of which it is only waited that they end
         self._stopped: dict[int, int] = {}  # the signal, below 0, that has stopped one of them
@@ -74,7 +76,7 @@ class _Serving:
                 break
             for pid, leash in self._leashes.items():
                 if leash.fileno() in ready:  # pulled, or let go of
-                    kill_group(pid)
+                    self._kill(pid)
                     self._killed.add(pid)
             self._reap()
         self._end()
@@ -118,6 +120,13 @@ class _Serving:
         finally:
             os._exit(code)  # taking the interpreter down costs more than an answer
 
+    def _kill(self, pid: int) -> None:
+        """Kill a host: alone if what it has started becomes ours, to be ended with some care, or else all together."""
+        if not self._inherits:
+            kill_group(pid)
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+
     def _reap(self) -> None:
         """Tell how hosts ended, and end what they left behind."""
         ended = []
@@ -125,12 +134,13 @@ class _Serving:
             found, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
             if found and os.WIFSTOPPED(status):
                 self._stopped[pid] = -os.WSTOPSIG(status)  # nobody would let it go on
-                kill_group(pid)
+                self._kill(pid)
             elif found:
                 ended.append(pid)
                 leash = self._leashes.pop(pid)
                 self._killed.discard(pid)
-                kill_group(pid)  # others of its session
+                if not self._inherits:
+                    kill_group(pid)  # others of its session
                 with contextlib.suppress(OSError):
                     code = self._stopped.pop(pid, os.waitstatus_to_exitcode(status))
                     leash.send(str(code).encode())
@@ -147,7 +157,7 @@ class _Serving:
                 if found[0] == FOLDER:
                     self._take_folder(found[1][0])
         for pid in self._leashes:
-            kill_group(pid)
+            self._kill(pid)
         end_children()
         for pid in self._leashes:
             clear_after(pid)
@@ -321,13 +331,13 @@ def main() -> None:
     """Serve: fork a host off for each request, until whoever started this program is gone."""
     for kind in (signal.SIGINT, signal.SIGTERM):
         signal.signal(kind, signal.SIG_IGN)
-    become_subreaper()
+    inherits = become_subreaper()
     gc.disable()  # nothing of what is loaded is garbage
     for name in _PRELOADED:
         importlib.import_module(name)
     gc.enable()
     tempfile.gettempdir()  # found by writing a file there: once for all hosts
-    _Serving(socket.socket(fileno=int(sys.argv[1]))).run()
+    _Serving(socket.socket(fileno=int(sys.argv[1])), inherits=inherits).run()
 
 
 if __name__ == "__main__":

@@ -63,27 +63,47 @@ def kill_group(pid: int) -> None:
 
 
 def end_children(*, but: Collection[int] = ()) -> None:
-    """Kill the children of this process, and the orphans that became its children, except for those in `but`; wait a
-    moment until they have ended."""
-    killed: set[int] = set()
-    end = monotonic() + _PATIENCE
-    while (left := _running_children(but)) and monotonic() < end:
+    """End the children of this process, and the orphans that became its children, except for those in `but`; clear away
+    what they leave, since one of them may have been a host.
+
+    Those that tidy up once the processes they serve are gone have a moment for that before they are killed.
+    """
+    killed, ended, started = set[int](), set[int](), monotonic()
+    while (left := _children().difference(but)) and (waited := monotonic() - started) < _PATIENCE:
         for pid in left - killed:
-            with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
-        killed |= left
-        sleep(0.005)
+            if waited > _PATIENCE / 2 or not _tidies_up(pid):
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+                killed.add(pid)
+        ended |= (gone := {pid for pid in left if _has_ended(pid)})
+        if gone != left:
+            sleep(0.005)
+    if ended:
+        clear_after(*ended)
 
 
-def _running_children(but: Collection[int]) -> set[int]:
-    """Return the children that still run, apart from those in `but`; the others are waited for."""
-    left = set()
+def _tidies_up(pid: int) -> bool:
+    """True if a process ends by itself and removes what others left: a server of hosts, or Python's and joblib's
+    trackers of shared memory."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
+        words = file.read()
+        return b"auditor.host.child" in words or b"resource_tracker" in words
+    return False
+
+
+def _children() -> set[int]:
+    """Return the children of this process, those too that have ended and are not waited for yet."""
     with contextlib.suppress(OSError), open(f"/proc/self/task/{os.getpid()}/children") as file:
-        for pid in {int(word) for word in file.read().split()}.difference(but):
-            with contextlib.suppress(ChildProcessError):
-                if os.waitpid(pid, os.WNOHANG)[0] == 0:
-                    left.add(pid)
-    return left
+        return {int(word) for word in file.read().split()}
+    return set()
+
+
+def _has_ended(child: int) -> bool:
+    """True if a child has ended; it is waited for then."""
+    try:
+        return os.waitpid(child, os.WNOHANG)[0] != 0
+    except ChildProcessError:
+        return True
 
 
 JOURNAL = "taken-away.json"  # in a host's folder: the user's files that it has taken away for a run
@@ -121,9 +141,9 @@ def run_folder() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def clear_after(pid: int) -> None:
-    """Put back the user's files that a host which has ended had taken away, and remove its folders."""
-    prefixes = _OF_HOST.format(pid), _OF_RUN.format(pid)
+def clear_after(*pids: int) -> None:
+    """Put back the user's files that hosts which have ended had taken away, and remove their folders."""
+    prefixes = tuple(prefix.format(pid) for prefix in (_OF_HOST, _OF_RUN) for pid in pids)
     for place in dict.fromkeys((_place(), *_SHORT)):
         with contextlib.suppress(OSError):
             for name in os.listdir(place):

@@ -18,6 +18,7 @@ import math
 import mmap
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -418,6 +419,8 @@ class Server:
 
     def close(self) -> None:
         """End the server, with everything that it started."""
+        with contextlib.suppress(OSError):
+            os.kill(self._process.pid, signal.SIGCONT)  # somebody's code may have stopped it
         self.forget()
         try:
             self._process.wait(_FAREWELL)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Callable, Iterator
+from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 
 import pytest
@@ -176,6 +177,28 @@ def test_a_host_whose_server_is_killed_leaves_no_folder(waits: bool) -> None:
 
 def _own_folder() -> str:
     return this_host[0].folder
+
+
+@on_linux
+def test_what_a_host_has_started_tidies_up_before_it_is_ended() -> None:
+    """A host that audits has hosts of its own, with folders; and Python's tracker removes shared memory that its code
+    has left. Both are done by processes below the host, after it has ended."""
+    host = Host(server(), here())
+    folder, memory = call_in(host, _start_others)
+    assert Path(folder).is_dir()
+    assert memory.exists()
+    host.close()
+    assert wait_until(lambda: not Path(folder).exists() and not memory.exists(), 30)
+
+
+def _start_others() -> tuple[str, Path]:
+    """Return the folder of a host of this host, and where shared memory is that nobody removes."""
+    memory, below = SharedMemory(create=True, size=100), Host(server(), here())
+    _kept.append(below)
+    return call_in(below, _own_folder), Path("/dev/shm", memory.name)
+
+
+_kept: list[Host] = []  # or it would be closed at once
 
 
 @pytest.mark.parametrize(("name", "code"), [("raises", 4), ("is_stopped", 4)])
