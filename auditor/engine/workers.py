@@ -390,8 +390,12 @@ class Workers:
 
     def _is_tried_again(self, task: WorkerTask, fall: Fall) -> bool:
         """True if a failure may be for what other runs left behind: that of any run if other pairs went before it in
-        its process, and that of the subject itself if only runs of its own pair did."""
-        return not fall.is_of_the_pair(task.fell) or isinstance(fall.failure, RunFailed)
+        its process, and that of the subject itself if only runs of its own pair did.
+
+        A trial of more runs than a pair has no run that could be tried alone: it counts once its process is fresh."""
+        if fall.is_of_the_pair(task.fell):
+            return isinstance(fall.failure, RunFailed)
+        return not task.fresh
 
     def _try_again(self, task: WorkerTask, fall: Fall) -> list[Done]:
         """Have the pair run in a fresh worker; or, if it has failed there too, the failed run alone."""

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from support.processes import descendants, is_alive, on_linux, wait_until
 from support.requests import audit, bench_of, carried_out, looked, timeless
 
@@ -45,7 +46,7 @@ from auditor.lookup import find_object
 from auditor.randomness import from_key
 from auditor.subjects.subject import load_subject
 from auditor.trials.blocks import Done, Fall
-from auditor.trials.trial import PairKeys, RunFailed, SubjectRaised, Trial
+from auditor.trials.trial import Bench, PairKeys, RunFailed, SubjectRaised, Trial
 
 SUBJECTS = Path(__file__).parents[1] / "learners"
 SUBJECT, ROWS = "faults:misbehaves", "faults:rows"
@@ -271,6 +272,19 @@ def test_a_run_that_fails_after_its_pairs_other_run_alone_is_not_counted(how: st
     assert (record.verdict, record.pairs) == ("error", 0)
     assert "and gives one alone: that run leaves something behind" in record.reason
     assert record.reason.endswith("in the second run of pair 0")
+
+
+def test_a_trial_of_many_runs_that_fails_in_a_fresh_process_is_not_tried_for_ever() -> None:
+    """Its third run is no run that could be tried alone: the trial counts as it ended in a process of its own."""
+    bench = bench_of("faults:tires", ROWS, size=5, params={"how": "exit 3", "runs": 2})
+    with closing(Workers(RunOptions(jobs=1), 1)) as engine, pytest.raises(RunFailed, match=r"ended its process"):
+        [*engine.trials(replace(bench, unit=two_pairs), range(2), keep_nothing)]
+
+
+def two_pairs(bench: Bench, index: int, fell: Any) -> Trial:
+    for which in (0, 1, 0, 1):
+        bench.run(index, which)
+    return Trial(index, None, None, 0.0)
 
 
 @pytest.mark.parametrize(
