@@ -371,7 +371,8 @@ def find_spec(name: str) -> ModuleSpec | None:
         if not above:
             return importlib.util.find_spec(name)
         package = find_spec(above)
-        return PathFinder.find_spec(name, package.submodule_search_locations) if package else None
+        places = package.submodule_search_locations if package else None
+        return None if places is None else PathFinder.find_spec(name, places)  # in None it would look on sys.path
     except (ImportError, ValueError, AttributeError):
         return None
 

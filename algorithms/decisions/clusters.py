@@ -69,21 +69,26 @@ def distances(points: Reals, centres: Reals) -> Reals:
 def centres_of(points: Reals, weights: Reals, k: int, r: Randomness) -> Reals:
     """Return the centres of the best of several starts, in lexicographic order."""
     best, least = points[:k], np.inf
-    for start in range(_STARTS):
-        centres = _lloyd(points, weights, _spread_out(points, weights, k, r.child("start", k, start)))
+    starts = [_spread_out(points, weights, k, r.child("start", k, start)) for start in range(_STARTS)]
+    for start in dict.fromkeys(starts):
+        centres = _lloyd(points, weights, points[[*start]])
         cost = float(weights @ distances(points, centres).min(axis=1))
         if cost < least * (1 - 1e-9):
             best, least = centres, cost
     return np.asarray(best[np.lexsort(best.T[::-1])])
 
 
-def _spread_out(points: Reals, weights: Reals, k: int, r: Randomness) -> Reals:
-    """Return k-means++: each point is taken with probability proportional to its distance from those before it."""
-    chosen = [int(np.searchsorted(np.cumsum(weights), r.random() * weights.sum(), side="right"))]
-    for _ in range(k - 1):
-        mass = np.cumsum(weights * distances(points, points[chosen]).min(axis=1))
-        chosen.append(min(int(np.searchsorted(mass, r.random() * mass[-1], side="right")), len(points) - 1))
-    return points[chosen]
+def _spread_out(points: Reals, weights: Reals, k: int, r: Randomness) -> tuple[int, ...]:
+    """Return the places of k points by k-means++: each is taken with probability proportional to its distance from
+    those before it."""
+    first, *rest = r.random(k)
+    chosen = [int(weights.cumsum().searchsorted(first * weights.sum(), side="right"))]
+    near = np.full(len(points), np.inf)
+    for one in rest:
+        near = np.minimum(near, ((points - points[chosen[-1]]) ** 2).sum(axis=1))
+        mass = (weights * near).cumsum()
+        chosen.append(min(int(mass.searchsorted(one * mass[-1], side="right")), len(points) - 1))
+    return tuple(chosen)
 
 
 def _lloyd(points: Reals, weights: Reals, centres: Reals) -> Reals:
@@ -91,8 +96,8 @@ def _lloyd(points: Reals, weights: Reals, centres: Reals) -> Reals:
         nearest = distances(points, centres).argmin(axis=1)
         belongs = weights * (nearest == np.arange(len(centres))[:, None])
         total = belongs.sum(axis=1, keepdims=True)
-        moved = np.where(total > 0, belongs @ points / np.where(total > 0, total, 1.0), centres)
-        if np.array_equal(moved, centres):
+        moved = np.where(total > 0, belongs @ points / np.maximum(total, 1.0), centres)
+        if (moved == centres).all():
             break
         centres = moved
     return centres

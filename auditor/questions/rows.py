@@ -18,7 +18,7 @@ from auditor.escape import visible
 from auditor.files import check_writable, write_bytes
 from auditor.flow.record import GroupChurn, ProbeRows, RowFlips
 from auditor.statistics.interval import MeanEvidence
-from auditor.subjects.churn import Reals, distances, unpack
+from auditor.subjects.churn import Reals, distances, places_of_labels, unpack
 from auditor.trials.cell import Cell, ProbeTable, probe_table
 from auditor.trials.trial import Trial
 from auditor.values.elements import SeenText
@@ -60,12 +60,16 @@ class PointCount:
 
     def _coded(self, cell: Cell, packed: Any) -> Any:
         """Return the predictions of a fit as numbers: labels as codes that all fits share."""
-        found = unpack(packed)
         if packed[0] == "numbers":
-            return found
+            return unpack(packed)
         if cell.scale is not None or cell.within is not None:
-            return found.astype(float)  # whole numbers are amounts there
-        return np.array([self.labels.setdefault(label, len(self.labels)) for label in found.tolist()])
+            return unpack(packed).astype(float)  # whole numbers are amounts there
+        places = places_of_labels(packed)
+        known, first = np.unique(places, return_index=True)
+        codes = np.zeros(len(packed[1]), dtype=int)
+        for place in known[np.argsort(first)].tolist():
+            codes[place] = self.labels.setdefault(packed[1][place], len(self.labels))
+        return codes[places]
 
     @property
     def is_known(self) -> bool:

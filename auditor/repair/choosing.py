@@ -8,6 +8,7 @@ that failed, is never chosen, as in scikit-learn.
 
 from __future__ import annotations
 
+import copy
 import inspect
 import math
 from collections.abc import Mapping
@@ -113,6 +114,10 @@ class Candidates:
 
     scores: dict[Any, float]
     meaning: Mapping[Any, Any] | None = None  # what each name stands for, where that is not the name itself
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Candidates:
+        """Return a twin with meanings of its own, since an output will have them; nobody writes into the scores."""
+        return self if self.meaning is None else Candidates(self.scores, copy.deepcopy(self.meaning, memo))
 
 
 def candidates_of(output: Any) -> Candidates:

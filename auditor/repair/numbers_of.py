@@ -6,6 +6,7 @@ plain name stands for .name and ['name']. A width holds for all below its path, 
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 import re
@@ -39,6 +40,10 @@ class Hole:
     kept: Any = None  # the others, as they were
     whole: bool = False  # it held a whole number, and is to hold one again
 
+    def __deepcopy__(self, _: dict[int, Any]) -> Hole:
+        """Return the hole itself, into which nobody writes."""
+        return self
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Apart:
@@ -49,6 +54,11 @@ class Apart:
     numbers: Reals
     widths: Reals
     whole: npt.NDArray[np.bool_]  # which of the numbers are whole, and stay so
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Apart:
+        """Return a twin whose rest can be changed, since some of it will be in an output; nobody writes into the other
+        fields."""
+        return Apart(copy.deepcopy(self.rest, memo), self.sizes, self.numbers, self.widths, self.whole)
 
 
 class Widths:

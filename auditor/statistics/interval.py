@@ -198,7 +198,10 @@ class MeanEvidence:
 
 def _mixed(terms: Reals, atom: float) -> float:
     """Return the log of a mixture of likelihood ratios, from their logs and that of the atom."""
-    return log_sum(np.append(LOG_WEIGHTS + terms, math.log(ATOM) + atom))
+    both = np.empty(len(terms) + 1)  # np.append would take half of the time
+    np.add(LOG_WEIGHTS, terms, out=both[:-1])
+    both[-1] = math.log(ATOM) + atom
+    return log_sum(both)
 
 
 BOUNDS: dict[str, tuple[Callable[[int, int, float], float], Callable[[int, int, float], float]]] = {

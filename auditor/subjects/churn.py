@@ -112,12 +112,16 @@ def pack(points: Any) -> list[Any] | None:
 def unpack(packed: list[Any]) -> np.ndarray:
     """Return predictions as they were: numbers, or an array of objects for labels."""
     kind, known, text = packed
-    data = zlib.decompress(b64decode(text))
     if kind == "numbers":
-        return np.frombuffer(data, dtype="<f8").reshape(known)
+        return np.frombuffer(zlib.decompress(b64decode(text)), dtype="<f8").reshape(known)
     labels = np.empty(len(known), dtype=object)
     labels[:] = known
-    return np.asarray(labels[np.frombuffer(data, dtype="<u2")])
+    return np.asarray(labels[places_of_labels(packed)])
+
+
+def places_of_labels(packed: list[Any]) -> np.ndarray:
+    """Return where each of some packed labels is among the distinct ones, `packed[1]`."""
+    return np.frombuffer(zlib.decompress(b64decode(packed[2])), dtype="<u2")
 
 
 def _text(array: np.ndarray) -> str:

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from auditor.lookup import INSTALLED, file_modules, find_spec, module_of
+from auditor.lookup import INSTALLED, file_modules, find_spec, installed, module_of
 from auditor.sources.shifts import parts_of
 from auditor.sources.source import Sampler, Source
 from auditor.subjects.estimators import Fit
@@ -133,6 +133,7 @@ def _package_folder(module: str) -> str:
 _PATH_TO_US = Path(__file__).resolve().parents[2]
 _INSTALLED = ("site-packages", "dist-packages")
 _PYTHONS = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib"))
+_PLAIN = frozenset({type(None), bool, int, float, str, bytes, tuple, list, dict, set})  # nobody's module
 _parsing = threading.Lock()  # Python 3.11 counts the depth of a parse for all threads together
 
 
@@ -168,10 +169,10 @@ def code_of(things: Iterable[object]) -> Code:
     for thing in things:
         if program := program_in(thing):
             files |= program.digests()
-    installed: set[str] = set()
+    tops: set[str] = set()
     for name, spec, path in _walk(_modules_of(things)):
         if is_installed(path):
-            installed.add(name.partition(".")[0])
+            tops.add(name.partition(".")[0])
             continue
         # pkg/sub.py, and mine.py for a module that was loaded from a file under a name of our making.
         folders = name.split(".") if spec.submodule_search_locations else name.split(".")[:-1]
@@ -181,7 +182,7 @@ def code_of(things: Iterable[object]) -> Code:
         except OSError:
             digest = "unreadable"
         files[shown] = f"{files[shown]}+{digest}" if shown in files else digest  # two files of one name
-    return Code(dict(sorted(files.items())), _versions(installed))
+    return Code(dict(sorted(files.items())), _versions(tops))
 
 
 def own_files(things: Iterable[object]) -> tuple[list[Path], set[str]]:
@@ -226,10 +227,12 @@ def _walk(names: Iterable[str], by_file: Collection[str] = ()) -> Iterator[tuple
     waiting, seen = [*names], set[str]()
     while waiting:
         name = waiting.pop()
-        top, above = name.partition(".")[0], [*filter(None, [name.rpartition(".")[0]])]
-        if name in seen or top == "auditor" or top in sys.stdlib_module_names:
+        if name in seen:
             continue
         seen.add(name)
+        top, above = name.partition(".")[0], [*filter(None, [name.rpartition(".")[0]])]
+        if top == "auditor" or top in sys.stdlib_module_names:
+            continue
         spec = find_spec(name)
         if spec is None or not spec.has_location or spec.origin is None:
             waiting += above
@@ -243,6 +246,8 @@ def _walk(names: Iterable[str], by_file: Collection[str] = ()) -> Iterator[tuple
 
 def _module_behind(value: object) -> Iterator[str]:
     """Yield the module that a value is, or that defines it."""
+    if type(value) in _PLAIN:
+        return
     if isinstance(value, ModuleType):
         yield value.__name__
     elif inspect.isroutine(value) or inspect.isclass(value):
@@ -294,17 +299,21 @@ def _parsed_imports(path: Path, _changed: int, _size: int, package: str | None) 
     return tuple(found)
 
 
-def _versions(installed: Iterable[str]) -> dict[str, str]:
+def _versions(tops: Iterable[str]) -> dict[str, str]:
     """Return versions by distribution; the slow way to find one only where its name is not that of its package."""
+    places = installed().places
+    return {name: found for top in sorted(tops) for name, found in _versions_of(top, places)}
+
+
+@functools.lru_cache(maxsize=256)  # to read one takes 3 ms, and every audit asks for numpy's
+def _versions_of(top: str, _places: tuple[tuple[str, int], ...]) -> tuple[tuple[str, str], ...]:
+    """Return the distributions of a top-level package, each with its version; `_places` is for the cache alone."""
     from importlib.metadata import PackageNotFoundError, version
 
-    found: dict[str, str] = {}
-    for top in sorted(installed):
-        try:
-            found[top] = version(top)
-        except PackageNotFoundError:
-            found.update((name, version(name)) for name in _distributions().get(top, ()))
-    return found
+    try:
+        return ((top, version(top)),)
+    except PackageNotFoundError:
+        return tuple((name, version(name)) for name in _distributions().get(top, ()))
 
 
 @functools.cache  # it reads what every distribution has installed

@@ -242,8 +242,8 @@ def test_a_gate_on_churn_fails_what_changes_too_much_and_needs_predictions() -> 
 def test_the_report_and_the_command_line_speak_of_churn(capsys: pytest.CaptureFixture[str]) -> None:
     from auditor.cli.command_line import run
 
-    arguments = ["check", "sklearn.tree:DecisionTreeClassifier", "--source", "sklearn:load_iris", "--measure", "churn"]
-    assert run([*arguments, "--rho", "0.3", "--probe", "50", "--param", "max_depth=2", "--verbose"]) == 0
+    arguments = ["check", "learners.predicted:fit", "--source", "learners.predicted:uniform", "--measure", "churn"]
+    assert run([*arguments, "--rho", "0.3", "--probe", "50", "--size", "40", "--view", "predict", "--verbose"]) == 0
     out = capsys.readouterr().out
     assert re.search(r"churn is\s+at\s+most\s+\S+\s+\(95\s+%\s+confidence\)", out)
     assert "of the probe points change on average" in out

@@ -230,7 +230,7 @@ def test_a_chart_has_the_settings_whose_price_is_known(folder: Path) -> None:
     ],
 )
 def test_what_is_printed_can_be_pasted_and_passes(
-    folder: Path, target: str, source: str, size: int, rho: float, verb: str
+    folder: Path, target: str, source: str, size: int, rho: float, verb: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A pass of the paste is missed with probability 0.05 at most where rho is at 0.6 of the target."""
     found = ask("repair", target, source, size=size, rho=rho)
@@ -244,6 +244,7 @@ def test_what_is_printed_can_be_pasted_and_passes(
     (folder / "repaired.py").write_text(answer.code)
     words = shlex.split(answer.check)
     assert words[:5] == ["python", "-m", "auditor", "check", "repaired.py:stable"]
+    monkeypatch.setenv("AUDITOR_SECOND_PROCESS", "1")  # which would load scikit-learn once more
     done = CliRunner().invoke(cli, [*words[3:], "--seed", "1", "--jobs", "1"], standalone_mode=False)
     assert done.return_value == 0, done.output
     if verb == "sites":  # draws that fall out of step are put back at no price
@@ -258,12 +259,14 @@ def test_what_is_printed_can_be_pasted_and_passes(
         assert re.search(r"\d+ of \d+ pairs of rounded\(width=\S+\) differ;", as_text(found, 200, verbose=True))
 
 
+@pytest.mark.usefixtures("few_finishes")
 def test_none_is_an_output_like_any_other(folder: Path) -> None:
     """rho is 2 * 0.03 * 0.97 with draws in step, and at least 0.3 as it is."""
     found = repaired("redraws_or_none", "uniform", size=3, rho=0.2)
     assert (found.verdict, answer_of(found).wrapper) == ("pass", "sites()")
 
 
+@pytest.mark.usefixtures("few_finishes")
 def test_where_draws_out_of_step_are_not_all_the_others_are_tried_and_it_is_said(folder: Path) -> None:
     found = repaired("redraws_and_means", "uniform", size=200, rho=0.7)
     answer = answer_of(found)
@@ -301,6 +304,7 @@ def test_a_parameter_comes_along(folder: Path) -> None:
     assert code_of(unnamed, Setting("sites", {})).endswith("\nstable = sites(fit)\n")
 
 
+@pytest.mark.usefixtures("few_finishes")
 def test_a_classifier_is_held_by_its_churn_and_the_report_says_what_the_target_is_for(folder: Path) -> None:
     """By default a check of predictions judges rho and a repair churn; --measure settles it for both."""
     asked: dict[str, Any] = {"source": "learners.py:labels", "size": 80, "rho": 0.2, "probe": 100}
@@ -344,6 +348,7 @@ def test_too_few_rows_are_said_of_the_wrapper_that_needs_them(folder: Path) -> N
     assert str(inquiry.why_not).endswith("but it does not change the parts in which two of them differ")
 
 
+@pytest.mark.usefixtures("few_finishes")
 def test_too_few_pairs_leave_it_undecided(folder: Path) -> None:
     assert repaired("mean", size=50, pairs=14, rho=0.4).exit_code == 3
 
@@ -354,6 +359,7 @@ def test_a_run_that_fails_ends_it(folder: Path) -> None:
     assert any("no such sample" in one.message for one in found.findings)
 
 
+@pytest.mark.usefixtures("few_finishes")
 def test_what_it_costs_in_accuracy(folder: Path) -> None:
     """By the subject's oracle, and by a loss: the widest grid loses the most."""
     by_oracle = answer_of(ask("repair", "learners.py:judged", rho=0.5))
@@ -474,6 +480,7 @@ def test_vectors_are_offered_a_lattice_where_a_loss_says_what_is_lost() -> None:
     assert RoundingFamily().settings([{**seen, "far": 0.0, "tiling": "E8"}], 0.1, 9, "rho") == []
 
 
+@pytest.mark.usefixtures("few_finishes")
 def test_a_lattice_is_found_that_loses_less(folder: Path) -> None:
     for options in ({"loss": "learners.py:missed"}, {"with_": "rounded(tiling='best')"}):
         found = repaired("vector", "learners.py:rows", size=400, rho=0.5, **options)
@@ -481,6 +488,7 @@ def test_a_lattice_is_found_that_loses_less(folder: Path) -> None:
         assert "tiling='best'" in str(answer_of(found).wrapper), found.reason
 
 
+@pytest.mark.usefixtures("few_finishes")
 @pytest.mark.parametrize(
     ("name", "options", "verdict", "words"),
     [

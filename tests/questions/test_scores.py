@@ -243,11 +243,33 @@ def test_an_estimator_whose_own_score_raises_is_audited_and_says_so() -> None:
     assert [one.severity for one in record.findings if one.kind == "score"] == ["info"]
 
 
+ONE_WORD = """
+import numpy as np
+
+class Says:
+    def __init__(self, word=0):
+        self.word = word
+
+    def fit(self, x, y):
+        return self
+
+    def predict(self, x):
+        return np.full(len(x), self.word)
+
+    def score(self, x, y):
+        return float(np.mean(self.predict(x) == y))
+
+def rows(rng, size):
+    return rng.random((size, 1)), rng.integers(0, 2, size)
+"""
+
+
 def test_a_gate_reads_it_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     from auditor.cli.command_line import run
 
-    entry = 'target = "sklearn.dummy:DummyClassifier"\nsource = "sklearn:load_wine"\nmeasure = "churn"\nrho = 0.9\n'
-    entry += 'params = {strategy = "prior"}\nscore_at_least = 0.7\n'
+    (tmp_path / "one_word.py").write_text(ONE_WORD)
+    entry = 'target = "one_word.py:Says"\nsource = "one_word.py:rows"\nsize = 60\nmeasure = "churn"\nrho = 0.9\n'
+    entry += 'params = {word = 1}\nscore = "accuracy"\nscore_at_least = 0.7\n'
     (tmp_path / "pyproject.toml").write_text(f"[[tool.auditor.subject]]\n{entry}")
     monkeypatch.chdir(tmp_path)
     assert run(["gate", "--json", "gate.json"]) == 1

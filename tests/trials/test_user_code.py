@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import shutil
 import sys
 from pathlib import Path
 
@@ -40,6 +41,32 @@ def test_what_others_have_imported_of_a_package_is_not_its_code(
     assert [*before.files] == ["one_package/__init__.py", "one_package/mine.py", "one_package/used.py"]
     importlib.import_module("one_package.other")
     assert code_of([mine]) == before
+
+
+def test_a_name_that_a_module_has_is_not_a_file_of_the_same_name_on_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    for name, text in (("asks", "from answers import another"), ("answers", "another = 1"), ("another", "")):
+        (tmp_path / f"{name}.py").write_text(text)
+    assert [*code_of([importlib.import_module("asks")]).files] == ["answers.py", "asks.py"]
+
+
+def test_a_version_is_that_of_what_is_installed_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    place = tmp_path / "site-packages"
+    place.mkdir()
+    monkeypatch.syspath_prepend(place)
+    (tmp_path / "who_asks.py").write_text("import of_two_versions")
+    (place / "of_two_versions.py").write_text("")
+    for number in ("1.0", "2.0"):
+        for old in place.glob("*.dist-info"):
+            shutil.rmtree(old)
+        (place / f"of_two_versions-{number}.dist-info").mkdir()
+        about = f"Metadata-Version: 2.1\nName: of_two_versions\nVersion: {number}\n"
+        (place / f"of_two_versions-{number}.dist-info" / "METADATA").write_text(about)
+        importlib.invalidate_caches()
+        assert code_of([importlib.import_module("who_asks")]).versions == {"of_two_versions": number}
 
 
 @pytest.fixture

@@ -111,7 +111,8 @@ def without_nan(x: Numbers) -> Reals:
 
 def _check_width(width: Numbers) -> None:
     """Raise ValueError unless every width is a finite number above 0."""
-    if not ((own := as_floats(width)) > 0).all() or np.isinf(own).any():
+    own = as_floats(width)
+    if not ((own > 0) & (own < math.inf)).all():
         raise ValueError(f"width={width!r} must be a finite number above 0: that of a cell, e.g. 0.1")
 
 
