@@ -6,6 +6,7 @@ plain name stands for .name and ['name']. A width holds for all below its path, 
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 import re
@@ -39,6 +40,10 @@ class Hole:
     kept: Any = None  # the others, as they were
     whole: bool = False  # it held a whole number, and is to hold one again
 
+    def __deepcopy__(self, memo: Any) -> Hole:
+        """Return the hole itself: its arrays are in memory of ours, and are only read."""
+        return self
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Apart:
@@ -49,6 +54,11 @@ class Apart:
     numbers: Reals
     widths: Reals
     whole: npt.NDArray[np.bool_]  # which of the numbers are whole, and stay so
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Apart:
+        """Return a copy of what becomes part of an output; the arrays are in memory of ours, and are only read."""
+        rest = copy.deepcopy(self.rest, memo)
+        return self if rest is self.rest else dataclasses.replace(self, rest=rest)
 
 
 class Widths:
@@ -167,7 +177,7 @@ def put_back(apart: Apart, numbers: Reals) -> Any:
         found[leaf.has_width] = own
         return found
 
-    return _mapped(apart.rest, fill)
+    return fill("", apart.rest) if isinstance(apart.rest, Hole) else _mapped(apart.rest, fill)
 
 
 def _mapped(value: Any, look: Callable[[str, Any], Any], widths: Widths | None = None) -> Any:
