@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 import random
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from importlib import import_module
 from importlib.util import find_spec
@@ -46,6 +46,10 @@ class Key(ISpawnableSeedSequence):
         for name in names:  # nearly all are the number of a trial
             digest = _extend(digest, b"int:%d" % name if type(name) is int else _encode(name))
         return Key(digest)
+
+    def digests(self, names: Iterable[Name]) -> list[bytes]:
+        """Return child(name).digest for each name: many of them in less time than their keys take."""
+        return [_extend(self.digest, _encode(name)) for name in names]
 
     def again(self) -> Key:
         """Return the same key, from which nothing was spawned."""

@@ -96,6 +96,15 @@ def few_finishes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def little_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For audits that fail and are not about what advice then says: it rests on the fewest pairs that it ever does."""
+    from auditor.flow import run
+
+    wanted = run.wanted_pairs
+    monkeypatch.setattr(run, "wanted_pairs", lambda *asked: wanted(*asked)[-1:])
+
+
+@pytest.fixture
 def nothing_learnt() -> None:
     """For processes with surroundings of their own: a new one does not load what subjects of other tests needed."""
     from auditor.host.server import learnt

@@ -18,7 +18,18 @@ from support.requests import bench_of
 from algorithms.data_reuse import QUERIES
 from auditor.errors import BadValue, UsageError
 from auditor.lookup import registered_subjects
-from auditor.randomness import COMMON_KINDS, KINDS, Key, Randomness, cell_seed, check_kind, from_key, kind_of, root_key
+from auditor.randomness import (
+    COMMON_KINDS,
+    KINDS,
+    Key,
+    Randomness,
+    cell_seed,
+    check_kind,
+    from_key,
+    key_of,
+    kind_of,
+    root_key,
+)
 
 names = st.lists(st.one_of(st.text(max_size=8), st.integers(-(2**70), 2**70)), min_size=1, max_size=4)
 
@@ -33,6 +44,7 @@ def test_child_of_many_names_is_the_child_of_the_child(path: list[str | int]) ->
     for name in path:
         step_by_step = step_by_step.child(name)
     assert fresh().child(*path).random(4).tolist() == step_by_step.random(4).tolist()
+    assert key_of(fresh()).digests(path) == [key_of(fresh().child(name)).digest for name in path]
 
 
 @given(names, names)

@@ -45,7 +45,7 @@ def is_slow(block: str) -> bool:
     return typed.startswith("$ python -m auditor curve") or any(word in typed for word in slow)
 
 
-@pytest.mark.usefixtures("no_other_process")
+@pytest.mark.usefixtures("no_other_process", "little_advice")
 @pytest.mark.parametrize(
     "block", [pytest.param(text, marks=[pytest.mark.nightly] * is_slow(text)) for text in COMMANDS]
 )

@@ -155,7 +155,9 @@ def raising(sample: Any, r: Any) -> Any:
 
 
 def test_an_audit_ends() -> None:
-    assert audit(shared, "norm", size=1, pairs=40).verdict == "fail"
+    """Its advice too: few pairs are run for it where the target is large."""
+    record = audit(shared, "norm", size=1, pairs=40, rho=0.4)
+    assert (record.verdict, record.cost.advice is None) == ("fail", False)
     record = audit(raising, "norm", size=1, pairs=40)
     assert record.verdict == "error"
     assert "ValueError" in record.reason

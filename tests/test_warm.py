@@ -22,7 +22,7 @@ def own() -> Iterator[Warm]:
     """One that no other test needs."""
     if sys.platform != "linux":
         pytest.skip("whoever is left behind is found in /proc")
-    made = Warm()
+    made = Warm(loaded=False)
     yield made
     made.close()
 
@@ -72,10 +72,10 @@ def test_an_interrupt_ends_what_is_waited_for(own: Warm, monkeypatch: pytest.Mon
     assert wait_until(lambda: not is_alive(started[0].pid), 60)
 
 
-def test_streams_are_those_of_an_interpreter(own: Warm, tmp_path: Path) -> None:
+def test_streams_are_those_of_an_interpreter(warm: Warm, tmp_path: Path) -> None:
     """What they do with words that they cannot write: that ours show them is our doing."""
     said = "import sys\ndef main(): print(sys.stdout.errors, sys.stderr.errors)\n"
     (tmp_path / "said.py").write_text(said)
-    forked = own.run(cwd=tmp_path, entry="said:main").stdout
+    forked = warm.run(cwd=tmp_path, entry="said:main").stdout
     code = [sys.executable, "-c", f"{said}main()"]
     assert forked == subprocess.run(code, capture_output=True, text=True, check=True).stdout

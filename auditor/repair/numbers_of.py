@@ -40,7 +40,7 @@ class Hole:
     kept: Any = None  # the others, as they were
     whole: bool = False  # it held a whole number, and is to hold one again
 
-    def __deepcopy__(self, _: dict[int, Any]) -> Hole:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Hole:
         """Return the hole itself, into which nobody writes."""
         return self
 
@@ -177,7 +177,7 @@ def put_back(apart: Apart, numbers: Reals) -> Any:
         found[leaf.has_width] = own
         return found
 
-    return _mapped(apart.rest, fill)
+    return fill("", apart.rest) if isinstance(apart.rest, Hole) else _mapped(apart.rest, fill)
 
 
 def _mapped(value: Any, look: Callable[[str, Any], Any], widths: Widths | None = None) -> Any:

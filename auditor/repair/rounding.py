@@ -10,9 +10,18 @@ from typing import Any, Concatenate, overload
 import numpy as np
 
 from auditor.errors import BadValue, SubjectError, UsageError, check_count, suggestion
-from auditor.randomness import Randomness
+from auditor.randomness import Randomness, key_of
 from auditor.repair.mechanisms.foam import RATE, centred_foams, foam_mismatch
-from auditor.repair.mechanisms.grid import APART, MOST_CELLS, grid_mismatch, has_cells, on_grid, on_whole_grid, parted
+from auditor.repair.mechanisms.grid import (
+    APART,
+    MOST_CELLS,
+    grid_mismatch,
+    has_cells,
+    middles,
+    on_grid,
+    on_whole_grid,
+    parted,
+)
 from auditor.repair.mechanisms.gumbel import uniforms
 from auditor.repair.mechanisms.lattice import LATTICES, MOST_SLANTED, lattice_for, lattice_mismatch, on_lattice
 from auditor.repair.numbers_of import Apart, Reals, Widths, put_back, take_apart
@@ -170,15 +179,15 @@ def _is_regressor(learner: Any) -> bool:
 
 
 def _boxed(core: Apart, r: Randomness) -> Reals:
-    """Return the numbers on the grid. A single number of a path has its offset by the path's name, several numbers have
-    theirs from the path's own child of r."""
+    """Return the numbers on the grid, on which those of a core have cells. A single number of a path has its offset by
+    the path's name, several numbers have theirs from the path's own child of r."""
     single = [path for path, size in core.sizes.items() if size == 1]
-    offsets = uniforms(r.child("offset"), single)
+    offsets = uniforms(key_of(r).child("offset"), single)
     if len(single) < len(core.sizes):
         alone = dict(zip(single, offsets, strict=True))
         own = [alone[path] if path in alone else r.child("offsets", path).random(n) for path, n in core.sizes.items()]
         offsets = np.hstack(own)
-    found = on_grid(core.numbers, offsets, core.widths)
+    found = middles(core.numbers, offsets, core.widths)
     if core.whole.any():
         x, u, w = (side[core.whole] for side in (core.numbers, np.asarray(offsets), core.widths))
         found[core.whole] = on_whole_grid(x, u, w)

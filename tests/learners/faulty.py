@@ -334,7 +334,7 @@ def surrogate_string(sample, r):
 
 
 def long_string(sample, r):
-    return "x" * 10_000_000 + str(sample[0])
+    return "x" * 1_000_000 + str(sample[0])
 
 
 def long_error(sample, r):

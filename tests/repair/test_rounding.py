@@ -16,6 +16,7 @@ from auditor import AuditorError
 from auditor.randomness import from_key, root_key
 from auditor.repair import rounded
 from auditor.repair.mechanisms import foam
+from auditor.subjects.finishing import SettledCore
 from auditor.subjects.subject import load_subject
 from auditor.values import same
 
@@ -162,6 +163,15 @@ def test_offsets_belong_to_paths(numbers: Any) -> None:
     both, one = learner({"a": numbers, "b": numbers}, 7), learner({"b": numbers}, 7)
     assert same(one["b"], both["b"])
     assert not same(both["a"], both["b"])
+
+
+def test_an_output_shares_nothing_with_another_of_its_core() -> None:
+    wrapper = rounded(lambda sample, r: {"a": 0.3, "b": np.arange(2.0), "c": [np.arange(2), "d"]}, 0.5)
+    core, r = SettledCore(wrapper.core(None, from_key(root_key(0)))), from_key(root_key(1))
+    first = wrapper.finish(core.copy(), r)
+    first["b"][0], first["c"][0][0], first["c"][1] = 9.0, 9, "e"
+    second = wrapper.finish(core.copy(), r)
+    assert (second["b"][0] != 9.0, second["c"][0].tolist(), second["c"][1]) == (True, [0, 1], "d")
 
 
 def test_what_is_claimed_holds_and_rows_buy_it() -> None:

@@ -42,6 +42,8 @@ from auditor.report.formats.ci import annotation_lines, junit, place_of
 from auditor.report.formats.markdown import markdown
 from auditor.report.terminal import as_text
 
+pytestmark = pytest.mark.usefixtures("little_advice")
+
 ROOT = Path(__file__).parents[2]
 CI = (ROOT / "docs" / "ci.md").read_text()
 NASTY = (

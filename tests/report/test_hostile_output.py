@@ -10,6 +10,8 @@ import pytest
 import rich.progress  # noqa: F401  # rich draws from `random` when it is first imported
 from support.records import assert_harmless
 
+pytestmark = pytest.mark.usefixtures("little_advice")
+
 SUBJECTS = Path(__file__).parents[1] / "learners"
 ROWS = ("--source", "faulty:rows", "--size", "5")
 RED, MARKUP, AGAIN = r"\x1b[31mred\x07", "[red]markup[/red] [/nope]", ("--replay", "0")

@@ -205,7 +205,8 @@ def test_an_answer_of_another_shape_gets_a_sentence(tmp_path: Path, command: Com
     assert (code, "bad.json: an answer is not as its question writes it" in " ".join(err.split())) == (2, True), err
 
 
-def test_every_command_that_asks_takes_html(tmp_path: Path, command: Command) -> None:
+def test_every_command_that_asks_takes_html(tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUDITOR_SECOND_PROCESS", "1")  # nobody is asked for a second opinion
     (tmp_path / "mine.py").write_text("def fit(sample, r):\n    return 1\n")
     (tmp_path / "pyproject.toml").write_text(
         '[[tool.auditor.subject]]\ntarget = "mine.py:fit"\nsource = "norm"\nsize = 5\n'

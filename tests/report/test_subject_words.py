@@ -67,7 +67,7 @@ def test_only_halves_and_distributions_are_called_fresh(resample: str | None, dr
 
 @pytest.fixture(scope="module")
 def failed() -> Record:
-    return auditor.audit("winner", SCORES)
+    return audit("winner", SCORES)
 
 
 def test_a_failed_decision_says_who_wins_how_often_and_what_would_hold(failed: Record) -> None:
@@ -94,7 +94,7 @@ def test_what_would_hold_are_audits_that_can_be_asked_again(failed: Record) -> N
 
 @pytest.mark.parametrize("options", [{"rho": 0.9}, {"for_": "60s"}])
 def test_nothing_more_is_run_after_a_pass_or_with_a_clock(options: Any) -> None:
-    assert auditor.audit("winner", SCORES, **options).remedies == []
+    assert audit("winner", SCORES, **options).remedies == []
 
 
 # Tables of noise, in which nothing is stable, and what is said of each: the decision, parameters, what would hold.
@@ -128,18 +128,18 @@ TUNED = [
 def test_a_sister_is_tuned_until_it_holds_or_it_is_said_why_not(name: str, table: Any, params: Any, words: str) -> None:
     """What is found is not refuted on other pairs either: at these seeds, and wrongly with probability 5 % a row."""
     rho = 0.1 if name == "changepoint" else 0.3
-    record = auditor.audit(name, table, params=params, rho=rho)
+    record = audit(name, table, params=params, rho=rho)
     assert record.verdict == "fail"
     assert re.search(words, as_text(record, 1000)), as_text(record, 1000)
     sister = record.remedies[0]
     if sister.setting:
         key, _, value = sister.setting.partition("=")
         known = {**params, key: float(value)}
-        assert auditor.audit(sister.subject, table, params=known, rho=rho, fixed=50, seed=1).verdict != "fail"
+        assert audit(sister.subject, table, params=known, rho=rho, fixed=50, seed=1).verdict != "fail"
 
 
 def test_an_audit_that_is_left_open_says_what_would_hold() -> None:
-    record = auditor.audit("winner", SCORES, fixed=30)
+    record = audit("winner", SCORES, fixed=30)
     assert (record.verdict, [one.kind for one in record.remedies]) == ("inconclusive", ["sister", "rows"])
     assert "r_winner holds now" in as_text(record, 1000)
 
@@ -159,7 +159,7 @@ def test_whole_groups_are_counted_and_not_their_rows(tmp_path: Path) -> None:
     lines = [f"u{i},{name},{rng.random()}" for i in range(30) for name in "ab"]
     (tmp_path / "long.csv").write_text("\n".join(["user,model,score", *lines, ""]))
     params = {"by": "model", "score": "score", "unit": "user"}
-    record = auditor.audit("winner", str(tmp_path / "long.csv"), params=params)
+    record = audit("winner", str(tmp_path / "long.csv"), params=params)
     assert record.drawn == Drawn(30, 30, 60)
     assert headline(record).startswith("Two redraws of these 30 users crown different winners")
     sister, rows = record.remedies
@@ -167,7 +167,7 @@ def test_whole_groups_are_counted_and_not_their_rows(tmp_path: Path) -> None:
     assert "--resample" not in str(sister.command)
     found = replace(record, remedies=[sister, replace(rows, low=100, high=200)])
     assert "it takes between 51 and 100, if the gaps are as seen here" in as_text(found, 1000)
-    halves = auditor.audit("winner", str(tmp_path / "long.csv"), params=params, resample="split", fixed=30)
+    halves = audit("winner", str(tmp_path / "long.csv"), params=params, resample="split", fixed=30)
     assert (halves.drawn, halves.resample, halves.size) == (Drawn(15, 30, 60), "split(user)", 30)
     assert headline(halves).startswith("Two fresh samples of half the users, 15 each out of these 30, crown different")
     assert "The two samples of a pair have no users in common." in as_text(halves, 1000)
@@ -182,7 +182,7 @@ def test_words_that_there_are_not_get_a_sentence() -> None:
         return 1
 
     with pytest.raises(auditor.AuditorError, match=r"declares words=.*which must map names to texts.*differ, rows"):
-        auditor.audit(decide, "norm", size=3)
+        audit(decide, "norm", size=3)
 
 
 def test_a_sister_that_cannot_be_asked_is_named_with_the_reason() -> None:
@@ -195,7 +195,7 @@ def test_a_sister_that_cannot_be_asked_is_named_with_the_reason() -> None:
     }
     for sister, words in sisters.items():
         declared = auditor.subject(words={"differ": "name different doses", "sister": sister})(dose)
-        record = auditor.audit(declared, "norm", size=10)
+        record = audit(declared, "norm", size=10)
         assert [(one.kind, one.verdict) for one in record.remedies] == [("sister", "error")]
         text = as_text(record, 1000)
         assert "Nothing was found that would hold:" in text
@@ -211,7 +211,7 @@ def test_words_of_anybody_are_used() -> None:
     def dose(sample: Any, r: Any) -> bool:
         return bool(sample.mean() > 0)
 
-    record = auditor.audit(dose, "norm", size=10)
+    record = audit(dose, "norm", size=10)
     text = as_text(record, 1000)
     assert "Two fresh samples of 10 patients name different doses in" in text
     assert "dose: " in text

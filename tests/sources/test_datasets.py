@@ -23,6 +23,8 @@ from auditor.sources.source import load_dataset, load_source
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.trials.trial import run_pair
 
+pytestmark = pytest.mark.usefixtures("little_advice")
+
 IID = ("bootstrap", "split", "subsample")  # the ways for rows that are i.i.d.
 
 
@@ -277,9 +279,23 @@ def test_a_data_set_can_be_counted() -> None:
     assert record.verdict == "pass"
 
 
+CUT = """class Cut:
+    def __init__(self, at=1.0):
+        self.at = at
+
+    def fit(self, X, y):
+        self.cut_ = self.at * X[:, 0].mean()
+        return self
+
+    def predict(self, X):
+        return X[:, 0] > self.cut_
+"""
+
+
 def test_the_replay_command_of_a_data_set_leads_back(csv: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["check", "sklearn.tree:DecisionTreeClassifier", "--source", f"{csv}#label", "--resample", "split"]
-    assert run([*arguments, "--probe", "50", "--param", "max_depth=2"]) == 1
+    (csv.parent / "cut.py").write_text(CUT)
+    arguments = ["check", f"{csv.parent}/cut.py:Cut", "--source", f"{csv}#label", "--resample", "split"]
+    assert run([*arguments, "--probe", "50", "--param", "at=0.9"]) == 1
     out = capsys.readouterr().out
     command = next(line for line in out.splitlines() if line.startswith("python -m auditor check"))
     assert run(shlex.split(command)[3:]) == 0

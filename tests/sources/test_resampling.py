@@ -31,6 +31,8 @@ from auditor.sources.source import load_dataset
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.trials.trial import run_pair
 
+pytestmark = pytest.mark.usefixtures("little_advice")
+
 
 def rng(*names: Any) -> np.random.Generator:
     return from_key(root_key(5).child(*names))
@@ -310,6 +312,7 @@ def visits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     patients = gen.normal(size=30).repeat(4)
     lines = [f"{i // 4},{i % 3},{x:.3f},{int(x > 0)}" for i, x in enumerate(patients + 0.1 * gen.normal(size=120))]
     (tmp_path / "visits.csv").write_text("patient,site,x,ill\n" + "\n".join(lines) + "\n")
+    (tmp_path / "mean.py").write_text("def mean(sample, r):\n    return sample[0].mean(axis=0)\n")
     return tmp_path / "visits.csv"
 
 
@@ -317,7 +320,7 @@ def visits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_second_process_and_a_replay_draw_the_same_rows(
     visits: Path, resample: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["check", "sklearn.linear_model:Ridge", "--source", "visits.csv#ill", "--resample", resample]
+    words = ["check", "mean.py:mean", "--source", "visits.csv#ill", "--resample", resample]
     assert run([*words, "--verbose"]) == 1
     out = capsys.readouterr().out
     assert re.search(rf"resampled +by {re.escape(resample)}", out)

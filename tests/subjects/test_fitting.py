@@ -29,6 +29,8 @@ from auditor.subjects.subject import load_subject
 from auditor.subjects.view_functions import clusters, keep_rows, on_shared_rows
 from auditor.subjects.views import make_view
 
+pytestmark = pytest.mark.usefixtures("little_advice")
+
 X, Y = np.arange(6.0).reshape(3, 2), np.array([0, 1, 0])
 IRIS = load_iris(return_X_y=True)
 

@@ -23,6 +23,8 @@ from auditor.subjects.views import make_view
 from auditor.trials.cell import make_cell
 from auditor.values import same
 
+pytestmark = pytest.mark.usefixtures("little_advice")
+
 LABELS = st.lists(st.integers(-1, 4), min_size=1, max_size=8)
 TWO = st.integers(1, 8).flatmap(lambda n: st.tuples(*[st.lists(st.integers(-1, 4), min_size=n, max_size=n)] * 2))
 

@@ -69,13 +69,13 @@ class Command:
 
 
 class Warm:
-    """The process that forks, and this side of it."""
+    """The process that forks, and this side of it; one that is not `loaded` has each fork load what it needs."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, loaded: bool = True) -> None:
         self._link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, __file__, str(theirs.fileno())],
+                [sys.executable, __file__, str(theirs.fileno()), *["loaded"] * loaded],
                 env=os.environ | {"PYTHONHASHSEED": "0", MARK: UNMARKED},
                 stdin=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
@@ -282,7 +282,8 @@ if __name__ == "__main__":
     place = _place_of_mark()
     if not sys.flags.safe_path:
         del sys.path[0]  # that of this file
-    _warm_up()
+    if "loaded" in sys.argv:
+        _warm_up()
     gc.collect()
     gc.freeze()  # nothing of it is looked through again, in any fork
     serve(socket.socket(fileno=int(sys.argv[1])), place)

@@ -46,10 +46,17 @@ def boxes(points: Numbers, r: Randomness, *, width: Numbers = 1.0) -> Reals:
 def on_grid(x: Numbers, offset: Numbers, width: Numbers = 1.0) -> Reals:
     """Return the middles of the cells of x: width * (k + offset), within half a width of x.
 
-    ValueError where a number of x has no cell (`check_cells`). How far x is into its cell is the remainder by the
-    width, which floats have exactly; so no digit of the offset is lost far from 0, and a middle depends on its k alone.
+    ValueError where a number of x has no cell (`check_cells`).
     """
-    x = check_cells(x, width)
+    return middles(check_cells(x, width), offset, width)
+
+
+def middles(x: Reals, offset: Numbers, width: Numbers) -> Reals:
+    """Return the middles of the cells of x, all of which have a cell.
+
+    How far x is into its cell is the remainder by the width, which floats have exactly; so no digit of the offset is
+    lost far from 0, and a middle depends on its k alone.
+    """
     cell, into = np.divmod(x, width)
     into /= width
     into -= np.subtract(offset, 0.5)

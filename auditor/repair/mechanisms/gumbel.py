@@ -41,7 +41,7 @@ import numpy as np
 import numpy.typing as npt
 
 from auditor.errors import SubjectError
-from auditor.randomness import Randomness, key_of
+from auditor.randomness import Key, Randomness, key_of
 from auditor.values import describe, fingerprint
 
 Reals = npt.NDArray[np.float64]
@@ -52,16 +52,15 @@ _PIECES = 16
 _BITS = 52  # so that (k + 1/2) / 2^52 is a float strictly between 0 and 1
 
 
-def uniforms(r: Randomness, names: Iterable[Hashable]) -> Reals:
-    """Return a uniform number in (0, 1) for each name, from r and that name alone."""
-    key = key_of(r)
-    digests = b"".join([key.child(name if isinstance(name, str) else fingerprint(name)).digest[:8] for name in names])
-    return np.asarray(((np.frombuffer(digests, dtype="<u8") >> (64 - _BITS)) + 0.5) / 2.0**_BITS, dtype=float)
+def uniforms(key: Key, names: Iterable[Hashable]) -> Reals:
+    """Return a uniform number in (0, 1) for each name, from the key of r and that name alone."""
+    digests = b"".join(key.digests(name if isinstance(name, str) else fingerprint(name) for name in names))
+    return np.asarray(((np.frombuffer(digests, dtype="<u8")[::4] >> (64 - _BITS)) + 0.5) / 2.0**_BITS, dtype=float)
 
 
 def gumbels(r: Randomness, names: Iterable[Hashable]) -> Reals:
     """Return a standard Gumbel number for each name, from r and that name alone."""
-    return np.asarray(-np.log(-np.log(uniforms(r, names))))
+    return np.asarray(-np.log(-np.log(uniforms(key_of(r), names))))
 
 
 def choose(scores: Scores, strength: float, r: Randomness, *, top: int = 1) -> tuple[Any, ...]:
@@ -117,6 +116,8 @@ def as_real(number: Any) -> float:
 
 def numbers(scores: Scores) -> Reals:
     """Return the scores in their order; SubjectError if one is not a number below infinity."""
+    if {*map(type, scores.values())} == {float} and ((found := np.array([*scores.values()])) < math.inf).all():
+        return found
     for name, score in scores.items():
         if not isinstance(score, Real) or not as_real(score) < math.inf:
             raise SubjectError(

@@ -76,8 +76,7 @@ def test_logarithms_of_any_height_are_normalised() -> None:
 
 
 def test_a_uniform_number_is_in_the_middle_of_its_cell() -> None:
-    r = from_key(root_key(3))
-    (found,) = uniforms(r, ["a"])
+    (found,) = uniforms(root_key(3), ["a"])
     bits = int.from_bytes(root_key(3).child("a").digest[:8], "little") >> 12
     assert found == (bits + 0.5) / 2**52
 
