@@ -13,6 +13,7 @@ import pytest
 from auditor.questions.pairs import PairsOptions
 from auditor.request import listed
 
+pytestmark = pytest.mark.usefixtures("no_second_opinion")
 Command = Callable[..., tuple[int, str, str]]
 LEARNERS = """
 import auditor
