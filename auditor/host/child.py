@@ -17,6 +17,7 @@ import contextlib
 import functools
 import gc
 import importlib
+import importlib.metadata
 import os
 import select
 import shutil
@@ -333,6 +334,7 @@ def main() -> None:
         importlib.import_module(name)
     gc.enable()
     tempfile.gettempdir()  # found by writing a file there: once for all hosts
+    importlib.metadata.version("numpy")  # what is installed is listed: likewise
     _Serving(socket.socket(fileno=int(sys.argv[1]))).run()
 
 
