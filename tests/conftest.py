@@ -113,6 +113,12 @@ def nothing_learnt() -> None:
 
 
 @pytest.fixture
+def no_second_opinion(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For commands in this process that are not about what a second process says: none is started."""
+    monkeypatch.setenv("AUDITOR_SECOND_PROCESS", "1")
+
+
+@pytest.fixture
 def no_other_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """For explanations that are not about what other processes say: they agree, and none is started here."""
     from auditor.questions.explain import units

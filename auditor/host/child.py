@@ -18,6 +18,7 @@ import contextlib
 import functools
 import gc
 import importlib
+import importlib.metadata
 import os
 import select
 import shutil
@@ -25,8 +26,6 @@ import signal
 import socket
 import sys
 import tempfile
-from collections.abc import Set
-from itertools import count
 from typing import NoReturn
 
 import msgspec
@@ -37,10 +36,12 @@ from auditor.host.limits import known_libraries, limit_memory
 from auditor.host.server import FOLDER, LOADING, NEW_HOST, HostPlace, Slot, receive, send
 from auditor.lookup import INSTALLED, found_by_files, know_installed, lead_to_files
 
-_PRELOADED = ("auditor.host.boundary", "auditor.trials.trial", "auditor.flow.fitness", "cloudpickle", "threadpoolctl")
+_PRELOADED = (
+    *("auditor.host.boundary", "auditor.trials.trial", "auditor.flow.fitness", "auditor.questions.pairs"),
+    *("cloudpickle", "multiprocessing.process", "threadpoolctl"),
+)
 _OF_COMMANDS = ("click", "rich", "rich_click")  # libraries that a command has loaded, and no host needs
 _OURS = os.path.dirname(os.path.dirname(__file__)) + os.sep
-_TELLS = 3  # answers in which a host tells what libraries it has loaded
 _SENDING = 5.0  # seconds for whoever asks to say what it wants loaded
 _HIGH = 600  # from where on descriptors are out of the way
 _IDLE = 1000  # milliseconds between two looks whether whoever asks is still there
@@ -103,6 +104,7 @@ class _Serving:
         with contextlib.suppress(OSError, ValueError):
             _preload(msgspec.json.decode(receive(end)))
         known_libraries()  # looked for once, and not in each host
+        known = {*sys.modules}  # before the fork: a host gets pages of its own for whatever it touches
         gc.freeze()  # what is loaded is not looked at again in each host
         if pid := os.fork():
             self._leashes[pid] = socket.socket(fileno=leash)
@@ -115,7 +117,7 @@ class _Serving:
             for descriptor in (self._control, *self._leashes.values()):
                 descriptor.close()
             signal.set_wakeup_fd(-1)
-            _be_host(end, slot)
+            _be_host(end, slot, known)
             code = 0
         finally:
             os._exit(code)  # taking the interpreter down costs more than an answer
@@ -190,11 +192,15 @@ class HostState(msgspec.Struct):
     memory: int | None = None
 
 
+_PLACES = msgspec.json.Decoder(HostPlace)  # made once for all hosts
 this_host: list[HostState] = []  # the one that this process is, if it is one
 
 
-def _be_host(link: socket.socket, slot: int) -> None:
-    """Leave the server's session, go to the place that is asked for, and answer until nobody asks any more."""
+def _be_host(link: socket.socket, slot: int, known: set[str]) -> None:
+    """Leave the server's session, go to the place that is asked for, and answer until nobody asks any more.
+
+    `known` are the modules that the server has loaded.
+    """
     from auditor.host.boundary import carried_out
 
     link = socket.socket(fileno=high_descriptor(link.detach()))
@@ -214,11 +220,9 @@ def _be_host(link: socket.socket, slot: int) -> None:
         numpy.random.seed()  # `random` seeds itself afresh in a fork, and numpy does not
     with contextlib.suppress(OSError), link:
         link.settimeout(None)
-        _go_to(msgspec.json.decode(receive(link), type=HostPlace), state)
-        known = {*sys.modules}
-        for number in count():
-            new = functools.partial(_new_libraries, known) if number < _TELLS else tuple
-            answer = carried_out(receive(link), new)
+        _go_to(_PLACES.decode(receive(link)), state)
+        while True:
+            answer = carried_out(receive(link), functools.partial(_new_libraries, known))
             if os.getpid() != state.pid:
                 os._exit(1)  # somebody's code forked, and its copy of this process came back: it has nothing to say
             _flush_prints()
@@ -275,15 +279,18 @@ def limit_this_host() -> None:
         this_host[0].memory = None
 
 
-def _new_libraries(known: Set[str]) -> tuple[str, ...]:
-    """Return the modules that were loaded since these were known: ours, and those that are installed and were not
-    written with the subject.
+def _new_libraries(known: set[str]) -> tuple[str, ...]:
+    """Return the modules that were loaded since these were known, and know them: ours, and those that are installed
+    and were not written with the subject.
 
     Those that are known are not looked at: a host shares their memory with its server until it touches it.
     """
+    if len(sys.modules) == len(known):
+        return ()  # nearly always, and it touches none of them
     new = {name: sys.modules[name] for name in sys.modules.keys() - known}
     origins = {name: getattr(getattr(module, "__spec__", None), "origin", None) or "" for name, module in new.items()}
     places = (_OURS, *INSTALLED)
+    known.update(new)
     return tuple(sorted(name for name, origin in origins.items() if any(place in origin for place in places)))
 
 
@@ -337,6 +344,7 @@ def main() -> None:
         importlib.import_module(name)
     gc.enable()
     tempfile.gettempdir()  # found by writing a file there: once for all hosts
+    importlib.metadata.version("numpy")  # what is installed is listed: likewise
     _Serving(socket.socket(fileno=int(sys.argv[1])), inherits=inherits).run()
 
 

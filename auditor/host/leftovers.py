@@ -11,11 +11,13 @@ since every command asks.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import signal
 import sys
 from collections.abc import Collection, Iterator
 from time import monotonic, sleep
+from typing import Any
 
 from auditor.errors import UsageError
 from auditor.files import reason, return_files
@@ -46,11 +48,17 @@ def become_subreaper() -> bool:
 def _call_prctl(option: int, value: int) -> bool:
     """Call prctl(2), which Linux alone has, and for which the standard library has no function."""
     if sys.platform == "linux":
-        import ctypes
-
         with contextlib.suppress(OSError, AttributeError):
-            return not ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+            return not _libc().prctl(option, value, 0, 0, 0)
     return False
+
+
+@functools.cache
+def _libc() -> Any:
+    """Return the C library: a server has looked for it before it forks a host."""
+    import ctypes
+
+    return ctypes.CDLL(None)
 
 
 def kill_group(pid: int) -> None:

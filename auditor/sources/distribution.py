@@ -215,6 +215,11 @@ class Common(OfScipy):
         self._shapes = [settings[shape] for shape in _STANDARD[name].shapes]
         self._loc, self._scale = settings["loc"], settings["scale"]
 
+    def __getattr__(self, asked: str) -> Any:
+        if asked == "pmf" and not self._standard.is_discrete:
+            raise AttributeError(asked)  # as scipy.stats would say, once it is imported
+        return super().__getattr__(asked)
+
     @property
     def _standard(self) -> _Standard:
         """The standard distribution that this one is shifted and scaled from."""

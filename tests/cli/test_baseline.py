@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from auditor.case import Case
 from auditor.cli.baseline import HEAD, Baseline, Block, read_baseline
 
+pytestmark = pytest.mark.usefixtures("no_second_opinion")
 Command = Callable[..., tuple[int, str, str]]
 LEARNERS = """
 def rows(rng, size):

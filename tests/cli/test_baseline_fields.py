@@ -13,6 +13,7 @@ import pytest
 from auditor.questions.pairs import PairsOptions
 from auditor.request import listed
 
+pytestmark = pytest.mark.usefixtures("no_second_opinion")
 Command = Callable[..., tuple[int, str, str]]
 LEARNERS = """
 import auditor
@@ -55,7 +56,7 @@ OTHERS = {
         "counts",
         "--sample: rows and counts",
         "counted",
-        {"source": "bernoulli(0.5)", "sample": "rows"},
+        {"source": "pmf([0.5, 0.5])", "sample": "rows"},
     ),
     "params": Case({"width": 2.0}, "--param: none and width=2.0"),
     "view": Case("round(1)", "--view: output and round(1)"),

@@ -15,6 +15,7 @@ from support.requests import audit
 import auditor
 from auditor.cli.command_line import run
 
+pytestmark = pytest.mark.usefixtures("no_second_opinion")
 LEARNERS = """
 import numpy as np
 import auditor

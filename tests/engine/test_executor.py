@@ -54,7 +54,7 @@ def loky() -> Executor:
     return pytest.importorskip("joblib.externals.loky").ProcessPoolExecutor(2)  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize("make", [spawned, loky])
+@pytest.mark.parametrize("make", [spawned, pytest.param(loky, marks=pytest.mark.nightly)])  # one interface
 def test_the_same_record_in_process_in_workers_and_on_an_executor(make: Callable[[], Executor], tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("def noisy(sample, r):\n    return round(float(sample.mean()), 1)\n")
     mine, asked = f"{tmp_path}/mine.py:noisy", {**ASKED, "params": {}}

@@ -331,11 +331,11 @@ def _bad_files() -> Iterator[Bad]:
         "good.csv#nothing",
         "good.csv#",
         "good.npz#nothing",
-        "good.parquet#x",
         "good.csv#[/b]",
         "good.csv#a#b",
     ):
         yield _read(".csv", file, *((PASSES, USAGE) if file.endswith("#") else ()))
+    yield _read(".parquet", "good.parquet#x")
     for name, junk in _fields():
         yield _read(".json", f"field-{name}-{junk}.json", PASSES, USAGE, ci=junk == "word")
     for how, names in (("name", _NAMED), ("asked", _ASKED)):  # each name somewhere, and several everywhere, always

@@ -228,7 +228,7 @@ check mine:fine --size 5
 check mine
 check mine --size 5
 check json
-check auditor --jobs 2
+check json --jobs 2
 check mine:fine --help=3
 gate --config
 plan --rho

@@ -204,12 +204,21 @@ def _become(asked: dict[str, Any], places: list[int], mark: int) -> NoReturn:
     _forget()
     hosts = importlib.import_module("auditor.host.server")
     vars(hosts)["start_program"] = functools.partial(_start_program, hosts.start_program)
-    if not asked["second"]:
+    if asked["second"]:
+        vars(hosts)["fork_early"] = functools.partial(_fork_early, hosts, hosts.fork_early)
+    else:
         os.environ["AUDITOR_SECOND_PROCESS"] = "1"
     for name, value in asked["changes"].items():
         module, _, attribute = name.partition(":")
         setattr(importlib.import_module(module), attribute, value)
     _run(*asked["entry"].split(":"), asked["words"])
+
+
+def _fork_early(hosts: Any, really: Any) -> None:
+    """Fork the server of the second process, too: it says that it has another hash seed, and has the one of all."""
+    really()
+    if (kind := hosts.other_hash_seed()) not in hosts._servers and hosts.can_fork():
+        hosts._servers[kind] = hosts.Server(kind, forks=True)
 
 
 def _start_program(really: Any, kind: Any, control: int, words: Any = None) -> Any:
