@@ -366,6 +366,16 @@ def _named(value: Any) -> bytes | Node | None:
     return None
 
 
+def _without_lazy_dict(kind: Any, state: Any) -> Any:
+    """Return the state of an object as it is before anybody asks for its `__dict__`, which some types in C make only
+    then: no attributes are None, as if there were no dict. A partial has its dict last, behind what it calls."""
+    if type(state) is dict and not state:
+        return None
+    if kind.__reduce__ is functools.partial.__reduce__ and type(state) is tuple:
+        return (*state[:3], *(own or None for own in state[3:]))
+    return state
+
+
 def _reduced(value: Any) -> Node:
     """Return the state that is hidden in C, as pickle would read it; what pickle refuses raises here."""
     kind = type(value)
@@ -376,6 +386,8 @@ def _reduced(value: Any) -> Node:
     maker, arguments, *state = form
     own = [class_name(kind) if item is kind else item for item in (maker, *arguments)]
     rest = [list(item) if isinstance(item, Iterator) else item for item in state]
+    if rest:
+        rest[0] = _without_lazy_dict(kind, rest[0])
     while rest and rest[-1] is None:
         rest.pop()
     return Node(f"reduced {class_name(kind)}", [(".__reduce__()[:2]", own), (".__reduce__()[2:]", rest)])

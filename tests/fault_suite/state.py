@@ -84,6 +84,7 @@ OUTPUTS = (
         PASSES,
         before="class Mine:\n    def __eq__(self, other): raise ValueError\n    def __hash__(self): raise ValueError",
     ),
+    output("an exception whose dict was asked for", "e = ValueError()\nif sample[0] > 0.5: vars(e)\nreturn e", PASSES),
     output(
         "its repr raises",
         f"m = Mine()\nm.x = {_FIRST}\nreturn {{'x': [m]}}",
