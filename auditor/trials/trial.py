@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from auditor.errors import AuditorError, BadInput, SampleError, SubjectError, is_interrupt
+from auditor.errors import AuditorError, BadInput, SampleError, SubjectError, is_interrupt, kind_of
 from auditor.lookup import call_user_code
 from auditor.randomness import Key, Randomness, from_key, root_key
 from auditor.sources.datasets import Dataset
@@ -239,7 +239,7 @@ class Bench(msgspec.Struct, frozen=True):
         except BaseException as error:
             if is_interrupt(error):
                 raise
-            what = f"the view {self.view.name} raised {type(error).__name__} on an output of {self.subject.name}"
+            what = f"the view {self.view.name} raised {kind_of(error)} on an output of {self.subject.name}"
             raise SubjectError(what).caused_by(error) from error
 
     def difference(self, first: Any, second: Any) -> Difference | None:
@@ -286,7 +286,7 @@ class SubjectRaised(RunFailed):
             super().__init__(name, pair, which, "cannot answer")
             self.args, self.says_all = (str(error),), True
         else:
-            super().__init__(name, pair, which, f"raised {type(error).__name__}")
+            super().__init__(name, pair, which, f"raised {kind_of(error)}")
             self.caused_by(error)
         self.shortage = str(error) if isinstance(error, SampleError) else None  # the sample had too few examples
 
@@ -440,5 +440,5 @@ def judge(bench: Bench, output: Any, index: int, key: Key | None = None) -> bool
     except BaseException as error:
         if is_interrupt(error):
             raise
-        what = f"the accuracy check of {bench.subject.name} raised {type(error).__name__} in pair {index}"
+        what = f"the accuracy check of {bench.subject.name} raised {kind_of(error)} in pair {index}"
         raise SubjectError(what).caused_by(error) from error

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from auditor.errors import NotComparable, is_interrupt
+from auditor.errors import NotComparable, is_interrupt, kind_of
 from auditor.escape import text_of
 from auditor.values.canonical import LEAVES, base_value, class_name, expand
 from auditor.values.libraries import in_own_type
@@ -286,7 +286,7 @@ def describe(value: object, limit: int = 200) -> str:
     except BaseException as error:
         if is_interrupt(error):
             raise
-        return cut(f"<{class_text(value)}: its repr raised {type(error).__name__}>", limit)
+        return cut(f"<{class_text(value)}: its repr raised {kind_of(error)}>", limit)
 
 
 def class_text(value: object) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from auditor.errors import AuditorError, SubjectError, is_interrupt
+from auditor.errors import AuditorError, SubjectError, is_interrupt, kind_of
 from auditor.lookup import call_user_code
 from auditor.randomness import Key, from_key
 from auditor.sources.sample import copied
@@ -148,7 +148,7 @@ def _guarded(who: str, place: tuple[Any, ...], run: Callable[[], Any]) -> Any:
         if is_interrupt(error):
             raise
         where = place[0].format(*place[1:])
-        raise SubjectError(f"{who} raised {type(error).__name__} {where}").caused_by(error) from error
+        raise SubjectError(f"{who} raised {kind_of(error)} {where}").caused_by(error) from error
 
 
 def bound_distance(pairs: Sequence[Pair], alpha: float) -> Distance:
