@@ -18,7 +18,7 @@ from auditor.errors import AuditorError, BadInput, SampleError, SubjectError, is
 from auditor.lookup import call_user_code
 from auditor.randomness import Key, Randomness, from_key, root_key
 from auditor.sources.datasets import Dataset
-from auditor.sources.sample import CountSample, Own, copied
+from auditor.sources.sample import CountSample, Own, copied_rows
 from auditor.sources.shifts import Shifted
 from auditor.sources.source import Source
 from auditor.subjects.churn import PREDICTED, has_rows, mean_distance, pack, points_of, share_of_labels
@@ -152,7 +152,7 @@ class Bench(msgspec.Struct, frozen=True):
         if self.counted:
             return CountSample(self.source.law(self.size), self.size, rng)
         sample = self.source.draw(rng, self.size)
-        return copied(sample) if self.copies else sample
+        return copied_rows(sample, self.source.name) if self.copies else sample
 
     def _rng(self, index: int, which: int) -> Randomness:
         """Return the generator that draws the sample of one run of a pair."""
