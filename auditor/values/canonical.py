@@ -395,7 +395,11 @@ def _reduced(value: Any) -> Node:
 
 def expand(value: object) -> bytes | Node:
     """Return the code of a scalar, or one level of anything else, by the policy. The order of the rules matters."""
-    leaf = LEAVES.get(type(value))
+    try:
+        leaf = LEAVES.get(type(value))
+    except TypeError:  # Python itself cannot say then of which abstract classes it is
+        meta = class_name(type(type(value)))
+        raise Refused(f"its metaclass {meta} has __eq__ and no __hash__: add __hash__ = type.__hash__") from None
     if leaf is not None:
         return leaf(value)
     if type(value) is Item:

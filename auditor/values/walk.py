@@ -7,7 +7,7 @@ import copy
 import dataclasses
 import functools
 import hashlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
@@ -53,10 +53,21 @@ class Settled:
 
 
 def kinds_of(values: Collection[object]) -> set[type]:
-    """Return the types of some values; fastest where there is but one."""
-    first = {type(one) for one in islice(values, 1)}
-    is_one = first and countOf(map(type, values), *first) == len(values)
-    return first if is_one else set(map(type, values))
+    """Return the types of some values, with `object` for those without a hash; fastest where there is but one."""
+    try:
+        first = {type(one) for one in islice(values, 1)}
+        is_one = first and countOf(map(type, values), *first) == len(values)
+        return first if is_one else set(map(type, values))
+    except TypeError:  # of a metaclass that has __eq__ and no __hash__
+        return {object}
+
+
+def is_of(value: object, kinds: Container[Any]) -> bool:
+    """True if the class of a value is one of these; it may have no hash."""
+    try:
+        return type(value) in kinds
+    except TypeError:
+        return False
 
 
 def level_of(value: object) -> bytes | Node:
@@ -117,7 +128,7 @@ def folded(
     while True:
         for step, part in waiting:
             steps.append(step)
-            if type(part) in LEAVES or not into(part, steps):
+            if is_of(part, LEAVES) or not into(part, steps):
                 results.append(leaf(part, steps))
             elif once and id(part) in done:
                 results.append(done[id(part)][1])
@@ -216,7 +227,7 @@ def fingerprint(value: object) -> str:
     Two values have the same name if an audit counts them as the same output, and different ones otherwise (but for
     collisions of a 128-bit hash). NotComparable if the value holds something that cannot be compared.
     """
-    return _name_again(value) if type(value) in _NUMBERS else _name(value)
+    return _name_again(value) if is_of(value, _NUMBERS) else _name(value)
 
 
 def _name(value: object) -> str:
@@ -232,7 +243,7 @@ def settle(value: Any) -> Any:
     would have said of the value, whoever changes that afterwards. NotComparable if it has no canonical form.
     """
     kind = type(value)
-    if kind in PLAIN:
+    if is_of(value, PLAIN):
         return value
     if kind is np.ndarray and value.dtype.kind in "biufc" and value.ndim:
         return in_own_type(value).copy()

@@ -633,6 +633,15 @@ class Broken:
         raise ValueError("no attributes today")
 
 
+class Comparing(type):
+    def __eq__(cls, other: object) -> bool:
+        return cls is other
+
+
+class WithoutHash(metaclass=Comparing):
+    pass
+
+
 class BrokenReduce(random.Random):
     def __reduce__(self) -> Any:
         raise ZeroDivisionError("no state today")
@@ -661,6 +670,9 @@ REFUSED: list[tuple[str, Callable[[], Any], str]] = [
     ("deep nesting", lambda: deep(20_000), "nested too deeply"),
     ("attributes that raise", Broken, "no attributes today"),
     ("state that raises", BrokenReduce, "no state today"),
+    ("class without a hash", WithoutHash, "add __hash__ = type.__hash__"),
+    ("classes without a hash", lambda: [1, {"a": (WithoutHash(), 2)}], "output[1]['a'][0]"),
+    ("key of a class without a hash", lambda: {WithoutHash(): 1}, "add __hash__ = type.__hash__"),
     ("huge exponent", lambda: Decimal("1E999999999"), "exponent"),
 ]
 
