@@ -30,6 +30,7 @@ import math
 import struct
 import sys
 import types
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from enum import Enum
@@ -406,6 +407,8 @@ def expand(value: object) -> bytes | Node:
         return Node("item", [(" key", value.key), ("", value.value)])
     if type(value) in _CONTAINERS and (node := _container(value)):  # the common case, without the questions below
         return node
+    if type(value) in weakref.ProxyTypes:  # which say that they are of the class that their object is of
+        raise Refused("it is a weak reference to an object that may be gone when it is read: return the object itself")
     for rule in (_scalar, _array, library_value, _container, _array_like, _object, _named):
         found = rule(value)
         if found is not None:

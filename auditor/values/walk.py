@@ -338,7 +338,7 @@ def advice(output: object) -> str:
     """Return what to do about an output that cannot be compared, in one clause; nothing of the output is run."""
 
     def has(name: str) -> bool:
-        return not isinstance(output, type) and any(name in vars(base) for base in type(output).__mro__)
+        return not issubclass(type(output), type) and any(name in vars(base) for base in type(output).__mro__)
 
     def as_options(views: list[str]) -> str:
         return " or ".join(f'--view "{view}"' if "(" in view else f"--view {view}" for view in views)
@@ -356,6 +356,6 @@ def advice(output: object) -> str:
     views += [f"attr({name})" for name in _FOUND if has(name)]
     views += [f"attr({name})" for name in _LEARNT if name in own]
     if not views:
-        shown = (name for name, value in own.items() if not name.startswith("_") and isinstance(value, _SHOWABLE))
+        shown = (name for name, value in own.items() if not name.startswith("_") and issubclass(type(value), _SHOWABLE))
         views = [f"attr({name})" for name in shown]
     return f"{_RETURN}; or try {as_options([*views[:_NAMED], 'module:fn'])}" if views else _RETURN

@@ -24,6 +24,7 @@ import threading
 import time
 import types
 import uuid
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -673,6 +674,8 @@ REFUSED: list[tuple[str, Callable[[], Any], str]] = [
     ("class without a hash", WithoutHash, "add __hash__ = type.__hash__"),
     ("classes without a hash", lambda: [1, {"a": (WithoutHash(), 2)}], "output[1]['a'][0]"),
     ("key of a class without a hash", lambda: {WithoutHash(): 1}, "add __hash__ = type.__hash__"),
+    ("proxy", lambda: weakref.proxy(top_level), "return the object itself"),
+    ("proxy of what is gone", lambda: weakref.proxy(Plain()), "return the object itself"),
     ("huge exponent", lambda: Decimal("1E999999999"), "exponent"),
 ]
 
