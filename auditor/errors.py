@@ -11,7 +11,7 @@ import os
 import signal
 from collections.abc import Iterable, Iterator
 from time import monotonic
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import Any, Self
 
 from auditor.escape import is_tangled, message_of, text_of
@@ -40,16 +40,10 @@ class AuditorError(Exception):
     def caused_by(self, error: BaseException) -> Self:
         """Give this error the traceback of foreign code, from the first frame that is not ours on, and return it. The
         traceback is cut where an exception says too much."""
-        import traceback  # not needed until something went wrong
-
         trace = error.__traceback__
         while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_OURS):
             trace = trace.tb_next
-        if any(map(is_tangled, chain_of(error))):  # what it says would take for ever to write
-            lines = ["Traceback (most recent call last):\n", *traceback.format_tb(trace), in_words(error)]
-        else:
-            lines = traceback.format_exception(type(error), error, trace)
-        text = "".join(lines).rstrip()
+        text = traceback_of(error, trace)
         self.details = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text):,} characters)"
         return self
 
@@ -127,14 +121,34 @@ class UnknownTruth(AuditorError):
     """
 
 
-def in_words(error: BaseException) -> str:
-    """Return the type and the message of an exception; the type alone where its message cannot be made."""
+def traceback_of(error: BaseException, trace: TracebackType | None) -> str:
+    """Return the traceback of an exception from a frame on, as Python writes it; without its causes, and in our words,
+    where that takes for ever or fails, as with a SyntaxError whose line is no text."""
+    import traceback  # not needed until something went wrong
+
     try:
-        return f"{type(error).__name__}: {message_of(error)}".removesuffix(": ")
+        if not any(map(is_tangled, chain_of(error))):
+            return "".join(traceback.format_exception(type(error), error, trace)).rstrip()
     except BaseException as another:
         if is_interrupt(another):
             raise
-        return type(error).__name__
+    return "".join(["Traceback (most recent call last):\n", *traceback.format_tb(trace), in_words(error)])
+
+
+def kind_of(error: BaseException) -> str:
+    """Return the name of the class of an exception, whatever its metaclass says of that."""
+    name: str = vars(type)["__name__"].__get__(type(error))
+    return name
+
+
+def in_words(error: BaseException) -> str:
+    """Return the type and the message of an exception; the type alone where its message cannot be made."""
+    try:
+        return f"{kind_of(error)}: {message_of(error)}".removesuffix(": ")
+    except BaseException as another:
+        if is_interrupt(another):
+            raise
+        return kind_of(error)
 
 
 def as_ours(error: BaseException, name: str) -> AuditorError:

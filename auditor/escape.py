@@ -159,6 +159,7 @@ _PART_OF_TEXT = 16  # characters of a text that count as one part
 _TEXTS = (str, bytes, bytearray)
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 _NUMBERS = frozenset({int, float, bool, type(None)})
+_ARGS = vars(BaseException)["args"]  # a class may have a property of that name
 _LEAVES = (*_TEXTS, int, float, complex, type, FunctionType, ModuleType, type(None))
 
 
@@ -176,7 +177,7 @@ def message_of(error: BaseException) -> str:
     """Return str(error), or an outline of its arguments where these are tangled."""
     if not is_tangled(error):
         return str(error)
-    return ", ".join(_OUTLINE.repr(argument) for argument in error.args[: _OUTLINE.maxtuple])
+    return ", ".join(_OUTLINE.repr(argument) for argument in _ARGS.__get__(error)[: _OUTLINE.maxtuple])
 
 
 def is_tangled(value: object) -> bool:
@@ -233,16 +234,22 @@ def _opened(value: object) -> tuple[int, list[object]]:
     elif (numpy := sys.modules.get("numpy")) is not None and isinstance(value, numpy.ndarray):
         found = numpy.ndarray.view(value, numpy.ndarray).ravel().tolist() if value.dtype.hasobject else ()
     every = [*(_attributes(value) if found is None else found)]
-    if _NUMBERS.issuperset(map(type, every)):
-        return 1 + len(every), []
-    parts = [part for part in every if type(part) not in _NUMBERS]
+    try:
+        parts = [] if _NUMBERS.issuperset(map(type, every)) else [part for part in every if type(part) not in _NUMBERS]
+    except TypeError:  # a class whose metaclass has no hash
+        parts = every
     return 1 + len(every) - len(parts), parts
 
 
 def _attributes(value: object) -> list[object]:
     """Return what an object keeps in its __dict__ and its slots."""
-    found: list[object] = [value.args] if isinstance(value, BaseException) else []
-    for owner, slot in _slots(type(value)):  # type: ignore[arg-type]
+    found: list[object] = [_ARGS.__get__(value)] if isinstance(value, BaseException) else []
+    kind: Any = type(value)
+    try:
+        slots = _slots(kind)
+    except TypeError:  # its metaclass has no hash
+        slots = _slots.__wrapped__(kind)
+    for owner, slot in slots:
         with suppress(AttributeError, TypeError, ValueError):  # it was never filled
             found.append(slot.__get__(value, owner))
     with suppress(AttributeError, TypeError):

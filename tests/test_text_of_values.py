@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -18,10 +19,12 @@ from support.requests import audit
 
 from auditor.errors import BadValue, SubjectError, in_words
 from auditor.escape import is_tangled, message_of, text_of
+from auditor.host import boundary
 from auditor.repair.numbers_of import Widths, take_apart
 from auditor.subjects.subject import has_text, param_text
 from auditor.subjects.view_functions import rounded
 from auditor.trials.likeness import apart_by, has_labels, has_order, read_numbers, renamed, unordered
+from auditor.trials.trial import SubjectRaised
 from auditor.values import Tolerance, describe, first_difference, settle, side_by_side
 
 DEPTH = 60
@@ -102,6 +105,58 @@ def test_a_shared_structure_is_written_as_an_outline(kind: Callable[[Any], Any])
 )
 def test_anything_else_is_written_whole(value: Any) -> None:
     assert text_of(value) == repr(value)
+
+
+class Unhashed(type):
+    def __eq__(cls, other: object) -> bool:
+        raise ValueError
+
+    @property
+    def __name__(cls) -> str:
+        return "Another"
+
+
+class Argument(metaclass=Unhashed):
+    pass
+
+
+class Odd(Exception, metaclass=Unhashed):
+    pass
+
+
+class WithoutArguments(Exception):
+    @property
+    def args(self) -> Any:
+        raise ValueError
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        SyntaxError("no", ("x.cfg", 3, 1, b"a = = b")),
+        SyntaxError("no", ("x.cfg", 3, "col 2", "a = = b")),
+        SyntaxError("no", ("x.cfg", 3, 1, 5)),
+        ValueError("no", Argument()),
+        Odd("no"),
+        WithoutArguments("no"),
+    ],
+    ids=["bytes", "column", "number", "argument", "class", "property"],
+)
+def test_an_exception_that_cannot_be_formatted_has_a_traceback(
+    error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind = vars(type)["__name__"].__get__(type(error))
+    with pytest.raises(type(error)) as raised:
+        raise error
+    details = SubjectError("it raised").caused_by(raised.value).details
+    assert "in test_an_exception_that_cannot_be_formatted" in details
+    assert f"{kind}: " in details.splitlines()[-1]
+    assert "no" in details.splitlines()[-1]
+    assert str(SubjectRaised("f", 0, 0, error)).startswith(f"f raised {kind} in")
+    slip = Mock(side_effect=error.with_traceback(None))  # as if it were one of ours
+    monkeypatch.setattr(boundary, "opened_request", slip)
+    with pytest.raises(boundary.HostFailed, match=kind):
+        boundary.read_answer(boundary.carried_out(b"", tuple))
 
 
 def test_width_and_texts_count_too() -> None:

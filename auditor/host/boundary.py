@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from time import perf_counter
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from auditor.errors import AuditorError, SubjectError, as_ours, in_words
+from auditor.errors import AuditorError, SubjectError, as_ours, in_words, traceback_of
 from auditor.host.server import Host, HostGone, learnt
 from auditor.lookup import file_modules, know_files, packages_of_questions
 
@@ -226,9 +226,7 @@ def carried_out(request: bytes, loaded: Callable[[], tuple[str, ...]]) -> bytes:
         try:
             return answer_bytes(HostAnswer(None, as_ours(error, "the audited code"), loaded=loaded()))
         except BaseException:
-            import traceback
-
-            return answer_bytes(HostAnswer(None, failed="".join(traceback.format_exception(error))))
+            return answer_bytes(HostAnswer(None, failed=traceback_of(error, error.__traceback__)))
 
 
 def opened_request(request: bytes) -> Any:

@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from auditor.errors import SubjectError, UnknownTruth, UsageError, is_interrupt
+from auditor.errors import SubjectError, UnknownTruth, UsageError, is_interrupt, kind_of
 from auditor.flow.question import Answer, Inquiry
 from auditor.flow.verdict import check_share
 from auditor.host.boundary import in_host
@@ -72,7 +72,7 @@ class Loss(msgspec.Struct, frozen=True):
         except BaseException as error:
             if is_interrupt(error):
                 raise
-            what = f"the loss {self.name} raised {type(error).__name__}: it is called fn(output, rows)"
+            what = f"the loss {self.name} raised {kind_of(error)}: it is called fn(output, rows)"
             raise SubjectError(what).caused_by(error) from error
         if losses.shape != (count,):
             raise SubjectError(

@@ -28,7 +28,7 @@ from auditor.sources.frames import (
 from auditor.sources.items import as_rows, keys_of
 from auditor.sources.law import LARGEST, Law, Query
 from auditor.sources.resampling import Blocks, Groups, Places, Resampling, make_resampling, with_ids
-from auditor.sources.sample import copied
+from auditor.sources.sample import copied_rows
 from auditor.sources.series import why_series
 from auditor.sources.tables import (
     FRAMES,
@@ -64,6 +64,11 @@ class Dataset:
     target: str = ""  # the column that has the labels
     _laws: list[Law] = field(default_factory=list, compare=False, repr=False)
     _beside: list[Any] = field(default_factory=list, compare=False, repr=False)  # columns that are taken together
+
+    def __post_init__(self) -> None:
+        for part in self.rows if isinstance(self.rows, tuple) else (self.rows,):
+            if isinstance(part, list):
+                copied_rows(part[0], self.name)  # refused here, while it has not been sent anywhere
 
     @property
     def count(self) -> int:
@@ -117,7 +122,7 @@ class Dataset:
     def _taken(self, part: Any, chosen: Any) -> Any:
         """Return these rows of X or y; those of a dict of columns by way of a matrix that is made once."""
         if not isinstance(part, dict):
-            return _taken(part, chosen)
+            return _taken(part, chosen, self.name)
         if not self._beside:
             self._beside.append(rows_beside(part))
         return take_beside(part, self._beside[0], chosen)
@@ -230,10 +235,10 @@ def _part(data: Any, *, is_first: bool) -> Any:
         raise
 
 
-def _taken(part: Any, chosen: Any) -> Any:
+def _taken(part: Any, chosen: Any, name: str) -> Any:
     """Return these rows of an array, a table or a list; the items of a list are copied, since runs may change them."""
     taken = take(part, chosen)
-    return [copied(item) for item in taken] if isinstance(part, list) else taken
+    return [copied_rows(item, name) for item in taken] if isinstance(part, list) else taken
 
 
 def _has_holes(part: Any) -> bool:

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 
-from auditor.errors import SampleError, UsageError
+from auditor.errors import SampleError, SourceError, UsageError, in_words, is_interrupt
 from auditor.sources.frames import kind_of_table
 from auditor.sources.law import LARGEST, PIECE, Law, Query, as_values, fall, prefix, unique
 
@@ -378,6 +378,21 @@ def _count(rows: Any) -> tuple[Any, Integers]:
 def copied(rows: Any) -> Any:
     """Return the same rows in memory of their own."""
     return copier_of(rows)(rows)
+
+
+def copied_rows(rows: Any, name: str) -> Any:
+    """Return the same rows of a source in memory of their own; SourceError if they cannot be copied."""
+    try:
+        return copied(rows)
+    except MemoryError:
+        raise
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
+        what = f"source {name}: its rows cannot be copied, which raised {in_words(error)}"
+        why = "each run needs rows that no other has changed or used up"
+        cure = "draw numbers, texts or arrays, and let the learner open or make what stands behind them"
+        raise SourceError(f"{what}; {why}: {cure}") from error
 
 
 def copier_of(value: Any) -> Callable[[Any], Any]:

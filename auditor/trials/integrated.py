@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from auditor.errors import AuditorError, SubjectError, in_words, is_interrupt
+from auditor.errors import AuditorError, SubjectError, in_words, is_interrupt, kind_of
 from auditor.lookup import call_user_code
 from auditor.randomness import KINDS, Key
 from auditor.sources.datasets import Dataset
@@ -265,7 +265,7 @@ def declared_mismatch(
     except BaseException as error:
         if is_interrupt(error):
             raise
-        what = f"the mismatch of {name} raised {type(error).__name__} in pair {index}"
+        what = f"the mismatch of {name} raised {kind_of(error)} in pair {index}"
         raise SubjectError(what).caused_by(error) from error
 
 

@@ -22,7 +22,7 @@ from auditor.errors import AuditorError, NotComparable, SourceError, SubjectErro
 from auditor.lookup import call_user_code
 from auditor.randomness import COMMON_KINDS
 from auditor.sources.frames import column_at, library_of, rows_in, take
-from auditor.sources.sample import Sample, copied
+from auditor.sources.sample import Sample, copied_rows
 from auditor.subjects.estimators import Fit, advice, takes_seed, unlisted
 from auditor.subjects.fitting import words_of
 from auditor.subjects.programs import Program, program_in
@@ -354,7 +354,7 @@ def _with_cure(bench: Bench, sample: Any, index: int, error: SubjectRaised) -> S
         if kind != subject.randomness:
             tried = replace(bench, subject=replace(subject, randomness=kind), bottoms=False)
             try:
-                tried.run_on(copied(sample), index, 0)
+                tried.run_on(copied_rows(sample, bench.source.name), index, 0)
             except AuditorError:
                 continue
             found.append(kind)
@@ -414,10 +414,10 @@ def _draw_twice(bench: Bench, index: int) -> tuple[Any, Any, bool, float]:
     the seconds that the second draw took, which has no imports in it."""
     bare = replace(bench, copies=False)
     first = bare.draw(index, 0)
-    sample = first if isinstance(first, Sample) else copied(first)
+    sample = first if isinstance(first, Sample) else copied_rows(first, bench.source.name)
     started = perf_counter()
     second = bare.draw(index, 0)
-    spare = second if isinstance(second, Sample) else copied(second)
+    spare = second if isinstance(second, Sample) else copied_rows(second, bench.source.name)
     seconds = perf_counter() - started
     if not _looks_same(sample, spare):
         raise SourceError(

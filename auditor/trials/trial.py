@@ -14,11 +14,11 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from auditor.errors import AuditorError, BadInput, SampleError, SubjectError, is_interrupt
+from auditor.errors import AuditorError, BadInput, SampleError, SubjectError, is_interrupt, kind_of
 from auditor.lookup import call_user_code
 from auditor.randomness import Key, Randomness, from_key, root_key
 from auditor.sources.datasets import Dataset
-from auditor.sources.sample import CountSample, Own, copied
+from auditor.sources.sample import CountSample, Own, copied_rows
 from auditor.sources.shifts import Shifted
 from auditor.sources.source import Source
 from auditor.subjects.churn import PREDICTED, has_rows, mean_distance, pack, points_of, share_of_labels
@@ -152,7 +152,7 @@ class Bench(msgspec.Struct, frozen=True):
         if self.counted:
             return CountSample(self.source.law(self.size), self.size, rng)
         sample = self.source.draw(rng, self.size)
-        return copied(sample) if self.copies else sample
+        return copied_rows(sample, self.source.name) if self.copies else sample
 
     def _rng(self, index: int, which: int) -> Randomness:
         """Return the generator that draws the sample of one run of a pair."""
@@ -239,7 +239,7 @@ class Bench(msgspec.Struct, frozen=True):
         except BaseException as error:
             if is_interrupt(error):
                 raise
-            what = f"the view {self.view.name} raised {type(error).__name__} on an output of {self.subject.name}"
+            what = f"the view {self.view.name} raised {kind_of(error)} on an output of {self.subject.name}"
             raise SubjectError(what).caused_by(error) from error
 
     def difference(self, first: Any, second: Any) -> Difference | None:
@@ -286,7 +286,7 @@ class SubjectRaised(RunFailed):
             super().__init__(name, pair, which, "cannot answer")
             self.args, self.says_all = (str(error),), True
         else:
-            super().__init__(name, pair, which, f"raised {type(error).__name__}")
+            super().__init__(name, pair, which, f"raised {kind_of(error)}")
             self.caused_by(error)
         self.shortage = str(error) if isinstance(error, SampleError) else None  # the sample had too few examples
 
@@ -440,5 +440,5 @@ def judge(bench: Bench, output: Any, index: int, key: Key | None = None) -> bool
     except BaseException as error:
         if is_interrupt(error):
             raise
-        what = f"the accuracy check of {bench.subject.name} raised {type(error).__name__} in pair {index}"
+        what = f"the accuracy check of {bench.subject.name} raised {kind_of(error)} in pair {index}"
         raise SubjectError(what).caused_by(error) from error

@@ -30,6 +30,7 @@ import math
 import struct
 import sys
 import types
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from enum import Enum
@@ -366,6 +367,16 @@ def _named(value: Any) -> bytes | Node | None:
     return None
 
 
+def _without_lazy_dict(kind: Any, state: Any) -> Any:
+    """Return the state of an object as it is before anybody asks for its `__dict__`, which some types in C make only
+    then: no attributes are None, as if there were no dict. A partial has its dict last, behind what it calls."""
+    if type(state) is dict and not state:
+        return None
+    if kind.__reduce__ is functools.partial.__reduce__ and type(state) is tuple:
+        return (*state[:3], *(own or None for own in state[3:]))
+    return state
+
+
 def _reduced(value: Any) -> Node:
     """Return the state that is hidden in C, as pickle would read it; what pickle refuses raises here."""
     kind = type(value)
@@ -376,6 +387,8 @@ def _reduced(value: Any) -> Node:
     maker, arguments, *state = form
     own = [class_name(kind) if item is kind else item for item in (maker, *arguments)]
     rest = [list(item) if isinstance(item, Iterator) else item for item in state]
+    if rest:
+        rest[0] = _without_lazy_dict(kind, rest[0])
     while rest and rest[-1] is None:
         rest.pop()
     return Node(f"reduced {class_name(kind)}", [(".__reduce__()[:2]", own), (".__reduce__()[2:]", rest)])
@@ -383,13 +396,19 @@ def _reduced(value: Any) -> Node:
 
 def expand(value: object) -> bytes | Node:
     """Return the code of a scalar, or one level of anything else, by the policy. The order of the rules matters."""
-    leaf = LEAVES.get(type(value))
+    try:
+        leaf = LEAVES.get(type(value))
+    except TypeError:  # Python itself cannot say then of which abstract classes it is
+        meta = class_name(type(type(value)))
+        raise Refused(f"its metaclass {meta} has __eq__ and no __hash__: add __hash__ = type.__hash__") from None
     if leaf is not None:
         return leaf(value)
     if type(value) is Item:
         return Node("item", [(" key", value.key), ("", value.value)])
     if type(value) in _CONTAINERS and (node := _container(value)):  # the common case, without the questions below
         return node
+    if type(value) in weakref.ProxyTypes:  # which say that they are of the class that their object is of
+        raise Refused("it is a weak reference to an object that may be gone when it is read: return the object itself")
     for rule in (_scalar, _array, library_value, _container, _array_like, _object, _named):
         found = rule(value)
         if found is not None:

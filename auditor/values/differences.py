@@ -37,6 +37,7 @@ from auditor.values.walk import (
     code_of,
     cut,
     describe,
+    is_of,
     kinds_of,
     level_of,
     nodes,
@@ -137,7 +138,7 @@ def make_tolerance(atol: Any, rtol: Any) -> Tolerance | None:
 def same(left: object, right: object, near: Tolerance | None = None) -> bool:
     """True if two outputs are the same, or close where there is a tolerance; NotComparable if one has no canonical
     form."""
-    if type(left) is type(right) and type(left) in PLAIN:
+    if type(left) is type(right) and is_of(left, PLAIN):
         if left == right or (left != left and right != right):
             return True
         if near is None:
@@ -150,7 +151,7 @@ def same(left: object, right: object, near: Tolerance | None = None) -> bool:
 
 def first_difference(left: object, right: object, near: Tolerance | None = None) -> Difference | None:
     """Return the first place where two outputs differ; None exactly when they are the same, or close."""
-    if type(left) is type(right) and type(left) in PLAIN and near is None:
+    if type(left) is type(right) and is_of(left, PLAIN) and near is None:
         return None if same(left, right) else Difference("output", *contrast(left, right))
     place = next(differences(left, right, near), None)
     if place is None:
@@ -272,7 +273,7 @@ def differences(left: object, right: object, near: Tolerance | None = None) -> I
             total = min(total + count, MOST)
             yield Place(path_text(steps), a, b, size=count, again=True)
             continue
-        if len(stack) > DEEPEST and type(a) not in PLAIN:
+        if len(stack) > DEEPEST and not is_of(a, PLAIN):
             raise refusal(left, left, (), "it is nested too deeply")
         found = _compared(a, b, within, (left, right), steps)
         if isinstance(found, _Parts):
@@ -309,9 +310,9 @@ def _compared(
     if a is ABSENT or b is ABSENT:
         return Place("", a, b)
     if kind is type(b):
-        if kind in PLAIN and (a == b or (a != a and b != b)):
+        if is_of(a, PLAIN) and (a == b or (a != a and b != b)):
             return None
-        if kind in _COLLECTIONS and (pairs := _plain_parts(a, b)) is not None:
+        if is_of(a, _COLLECTIONS) and (pairs := _plain_parts(a, b)) is not None:
             return _Parts(pairs, plain=True) if pairs else None
         if kind is Settled and a.code is not None and a.code == b.code:
             return None

@@ -7,7 +7,7 @@ import copy
 import dataclasses
 import functools
 import hashlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from auditor.errors import NotComparable, is_interrupt
+from auditor.errors import NotComparable, is_interrupt, kind_of
 from auditor.escape import text_of
 from auditor.values.canonical import LEAVES, base_value, class_name, expand
 from auditor.values.libraries import in_own_type
@@ -53,10 +53,21 @@ class Settled:
 
 
 def kinds_of(values: Collection[object]) -> set[type]:
-    """Return the types of some values; fastest where there is but one."""
-    first = {type(one) for one in islice(values, 1)}
-    is_one = first and countOf(map(type, values), *first) == len(values)
-    return first if is_one else set(map(type, values))
+    """Return the types of some values, with `object` for those without a hash; fastest where there is but one."""
+    try:
+        first = {type(one) for one in islice(values, 1)}
+        is_one = first and countOf(map(type, values), *first) == len(values)
+        return first if is_one else set(map(type, values))
+    except TypeError:  # of a metaclass that has __eq__ and no __hash__
+        return {object}
+
+
+def is_of(value: object, kinds: Container[Any]) -> bool:
+    """True if the class of a value is one of these; it may have no hash."""
+    try:
+        return type(value) in kinds
+    except TypeError:
+        return False
 
 
 def level_of(value: object) -> bytes | Node:
@@ -117,7 +128,7 @@ def folded(
     while True:
         for step, part in waiting:
             steps.append(step)
-            if type(part) in LEAVES or not into(part, steps):
+            if is_of(part, LEAVES) or not into(part, steps):
                 results.append(leaf(part, steps))
             elif once and id(part) in done:
                 results.append(done[id(part)][1])
@@ -216,7 +227,7 @@ def fingerprint(value: object) -> str:
     Two values have the same name if an audit counts them as the same output, and different ones otherwise (but for
     collisions of a 128-bit hash). NotComparable if the value holds something that cannot be compared.
     """
-    return _name_again(value) if type(value) in _NUMBERS else _name(value)
+    return _name_again(value) if is_of(value, _NUMBERS) else _name(value)
 
 
 def _name(value: object) -> str:
@@ -232,7 +243,7 @@ def settle(value: Any) -> Any:
     would have said of the value, whoever changes that afterwards. NotComparable if it has no canonical form.
     """
     kind = type(value)
-    if kind in PLAIN:
+    if is_of(value, PLAIN):
         return value
     if kind is np.ndarray and value.dtype.kind in "biufc" and value.ndim:
         return in_own_type(value).copy()
@@ -286,7 +297,7 @@ def describe(value: object, limit: int = 200) -> str:
     except BaseException as error:
         if is_interrupt(error):
             raise
-        return cut(f"<{class_text(value)}: its repr raised {type(error).__name__}>", limit)
+        return cut(f"<{class_text(value)}: its repr raised {kind_of(error)}>", limit)
 
 
 def class_text(value: object) -> str:
@@ -327,7 +338,7 @@ def advice(output: object) -> str:
     """Return what to do about an output that cannot be compared, in one clause; nothing of the output is run."""
 
     def has(name: str) -> bool:
-        return not isinstance(output, type) and any(name in vars(base) for base in type(output).__mro__)
+        return not issubclass(type(output), type) and any(name in vars(base) for base in type(output).__mro__)
 
     def as_options(views: list[str]) -> str:
         return " or ".join(f'--view "{view}"' if "(" in view else f"--view {view}" for view in views)
@@ -345,6 +356,6 @@ def advice(output: object) -> str:
     views += [f"attr({name})" for name in _FOUND if has(name)]
     views += [f"attr({name})" for name in _LEARNT if name in own]
     if not views:
-        shown = (name for name, value in own.items() if not name.startswith("_") and isinstance(value, _SHOWABLE))
+        shown = (name for name, value in own.items() if not name.startswith("_") and issubclass(type(value), _SHOWABLE))
         views = [f"attr({name})" for name in shown]
     return f"{_RETURN}; or try {as_options([*views[:_NAMED], 'module:fn'])}" if views else _RETURN

@@ -63,6 +63,7 @@ SOURCE = (
     source("returns None", "return None", words="returned"),
     source("returns too few", "return rng.random(max(0, size - 1))", words="rows where"),
     source("returns too many", "return rng.random(size + 1)", words="rows where"),
+    source("returns files", "return [open(os.devnull) for _ in range(size)]", words="its rows cannot be copied"),
     source("returns a number", "return 1.0", words="returned"),
     source("returns an array of no dimension", "return np.array(1.0)", words="returned"),
     source("returns NaN", "return np.full(size, np.nan)", words="NaN"),

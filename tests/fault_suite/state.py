@@ -84,6 +84,14 @@ OUTPUTS = (
         PASSES,
         before="class Mine:\n    def __eq__(self, other): raise ValueError\n    def __hash__(self): raise ValueError",
     ),
+    output("an exception whose dict was asked for", "e = ValueError()\nif sample[0] > 0.5: vars(e)\nreturn e", PASSES),
+    output(
+        "its class has no hash",
+        "return [1] if sample[0] < 0.5 else [Mine()]",
+        FAULT,
+        before="class Meta(type):\n    def __eq__(cls, other): return cls is other\nclass Mine(metaclass=Meta): pass",
+        words="has __eq__ and no __hash__",
+    ),
     output(
         "its repr raises",
         f"m = Mine()\nm.x = {_FIRST}\nreturn {{'x': [m]}}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import threading
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pandas as pd
 import pytest
 from support.requests import audit
 
-from auditor.errors import UsageError
+from auditor.errors import SourceError, UsageError
 from auditor.sources.source import as_sources
 
 TABLE = pd.DataFrame({"x": np.arange(60.0) % 7})
@@ -50,6 +51,18 @@ def test_a_list_without_a_source_in_it_is_one_data_set(name: str) -> None:
     given = ONE_DATA_SET[name]
     assert as_sources(given) == [given]
     assert audit(rows, given, rho=0.5).cells[0].source == f"{len(given)} rows of data"
+
+
+def locked(rng: Any, size: int) -> Any:
+    return [threading.Lock() for _ in range(size)]
+
+
+def test_rows_that_cannot_be_copied_are_refused_with_the_name_of_their_source() -> None:
+    record = audit(rows, locked, size=5)
+    assert record.verdict == "error"
+    assert "locked: its rows cannot be copied" in record.reason
+    with pytest.raises(SourceError, match=r"source 2 rows of data: its rows cannot be copied.*lock.*: draw numbers"):
+        audit(rows, [{"a": threading.Lock()}, {"a": threading.Lock()}], size=5)
 
 
 def test_a_list_of_sources_is_several_and_paths_are_files(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ import threading
 import time
 import types
 import uuid
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -161,6 +162,16 @@ def drawn(seed: int) -> random.Random:
     return random.Random(seed)
 
 
+def dict_made(value: Any) -> Any:
+    vars(value)
+    return value
+
+
+def with_attribute(value: Any, attribute: object) -> Any:
+    value.attribute = attribute
+    return value
+
+
 A = np.arange(6.0).reshape(2, 3)
 SWAPPED = np.dtype("f8").newbyteorder("S")
 RECORDS = np.array([(1, "a"), (2, "b")], dtype=[("n", int), ("s", "U1")])
@@ -249,6 +260,8 @@ SAME: list[tuple[str, Any, Any]] = [
     ("deque", collections.deque([1, 2]), collections.deque([1.0, 2.0])),
     ("struct_time", time.gmtime(0), time.gmtime(0)),
     ("exception", ValueError("a"), ValueError("a")),
+    ("exception whose __dict__ was asked for", ValueError("a"), dict_made(ValueError("a"))),
+    ("OSError whose __dict__ was asked for", OSError(2, "a"), dict_made(OSError(2, "a"))),
     ("enum alias", Colour.RED, Colour.CRIMSON),
     ("flags", Rights.READ | Rights.WRITE, Rights.WRITE | Rights.READ),
     ("no flag", Rights(0), Rights.READ & Rights.WRITE),
@@ -267,6 +280,7 @@ SAME: list[tuple[str, Any, Any]] = [
     ("method of a class", Plain.method, Plain.method),
     ("bound method", Plain(a=1).method, Plain(a=1).method),
     ("partial", functools.partial(max, 1), functools.partial(max, 1.0)),
+    ("partial whose __dict__ was asked for", functools.partial(max, 1), dict_made(functools.partial(max, 1))),
     ("itemgetter", operator.itemgetter(1), operator.itemgetter(1)),
     ("frame", pd.DataFrame({"a": [1, 2], "b": ["x", None]}), pd.DataFrame({"a": [1.0, 2.0], "b": ["x", None]})),
     ("series with nan", pd.Series([1.0, NAN], name="s"), pd.Series([1.0, OTHER_NAN], name="s")),
@@ -386,6 +400,11 @@ DIFFERENT: list[tuple[str, Any, Any]] = [
     ("function and its name", top_level, f"{__name__}.top_level"),
     ("bound to different objects", Plain(a=1).method, Plain(a=2).method),
     ("partials", functools.partial(max, 1), functools.partial(max, 2)),
+    ("keywords of partials", functools.partial(max), functools.partial(max, default=None)),
+    ("attribute of a partial", functools.partial(max, 1), with_attribute(functools.partial(max, 1), None)),
+    ("attribute of an exception", ValueError("a"), with_attribute(ValueError("a"), None)),
+    ("attributes of exceptions", with_attribute(ValueError("a"), {}), with_attribute(ValueError("a"), None)),
+    ("empty dict as an argument", ValueError({}), ValueError(None)),
     ("column label", pd.DataFrame({"a": [1]}), pd.DataFrame({"b": [1]})),
     ("column order", pd.DataFrame({"a": [1], "b": [1]}), pd.DataFrame({"b": [1], "a": [1]})),
     ("cell", pd.DataFrame({"a": [1, 2]}), pd.DataFrame({"a": [1, 3]})),
@@ -615,6 +634,15 @@ class Broken:
         raise ValueError("no attributes today")
 
 
+class Comparing(type):
+    def __eq__(cls, other: object) -> bool:
+        return cls is other
+
+
+class WithoutHash(metaclass=Comparing):
+    pass
+
+
 class BrokenReduce(random.Random):
     def __reduce__(self) -> Any:
         raise ZeroDivisionError("no state today")
@@ -643,6 +671,11 @@ REFUSED: list[tuple[str, Callable[[], Any], str]] = [
     ("deep nesting", lambda: deep(20_000), "nested too deeply"),
     ("attributes that raise", Broken, "no attributes today"),
     ("state that raises", BrokenReduce, "no state today"),
+    ("class without a hash", WithoutHash, "add __hash__ = type.__hash__"),
+    ("classes without a hash", lambda: [1, {"a": (WithoutHash(), 2)}], "output[1]['a'][0]"),
+    ("key of a class without a hash", lambda: {WithoutHash(): 1}, "add __hash__ = type.__hash__"),
+    ("proxy", lambda: weakref.proxy(top_level), "return the object itself"),
+    ("proxy of what is gone", lambda: weakref.proxy(Plain()), "return the object itself"),
     ("huge exponent", lambda: Decimal("1E999999999"), "exponent"),
 ]
 

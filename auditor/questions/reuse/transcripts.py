@@ -19,10 +19,10 @@ from typing import Any
 
 import msgspec
 
-from auditor.errors import AuditorError, SubjectError, is_interrupt
+from auditor.errors import AuditorError, SubjectError, is_interrupt, kind_of
 from auditor.lookup import call_user_code
 from auditor.randomness import Key, from_key
-from auditor.sources.sample import copied
+from auditor.sources.sample import copied_rows
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.trials.trial import RUNS, Bench, Trial
 from auditor.values import describe, fingerprint, settle
@@ -120,7 +120,7 @@ class InterviewTrial(msgspec.Struct, frozen=True):
             number = len(answers)
             if number >= self.queries:
                 raise SubjectError(f"{self.name} asks more than {self.queries} queries: use a larger --queries")
-            sample = copied(kept) if reuse or not number else bench.draw(index, number)
+            sample = copied_rows(kept, bench.source.name) if reuse or not number else bench.draw(index, number)
             answer = self._answer(bench, sample, queries.child(number), index, number, query)
             answers.append(settle(answer))  # the next answer may be written into it
             return answer
@@ -148,7 +148,7 @@ def _guarded(who: str, place: tuple[Any, ...], run: Callable[[], Any]) -> Any:
         if is_interrupt(error):
             raise
         where = place[0].format(*place[1:])
-        raise SubjectError(f"{who} raised {type(error).__name__} {where}").caused_by(error) from error
+        raise SubjectError(f"{who} raised {kind_of(error)} {where}").caused_by(error) from error
 
 
 def bound_distance(pairs: Sequence[Pair], alpha: float) -> Distance:
