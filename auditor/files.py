@@ -1,6 +1,9 @@
 """How are files read and written? Whole or not at all, and with a sentence where a path is no file.
 
 What a path leads to is asked before it is opened, for a pipe would block and a device never end.
+
+A relative path is meant from the folder that the command was started in. Code that is audited may change the working
+folder of its process, which says nothing about the files that the user has named.
 """
 
 from __future__ import annotations
@@ -27,10 +30,27 @@ ASIDE = ".kept-by-auditor"  # behind the name of a file that was taken away for 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # to write in place would cost what is there
 _LINKS = 40  # that are followed from one path
 _OPEN_ALREADY = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/")  # to write there opens nothing new
+_started_in: list[str] = []  # in a host: the folder that it was started in
+
+
+def start_in(folder: str) -> None:
+    """From now on, take relative paths of files from this folder, wherever somebody's code goes."""
+    _started_in[:] = [folder]
+
+
+def start_folder() -> str:
+    """Return the folder that this process was started in, where it is a host; else the working folder."""
+    return _started_in[0] if _started_in else os.getcwd()
+
+
+def whole_path(path: str | Path) -> str:
+    """Return the path of a file that a user has named, from the folder that the name is meant from."""
+    return os.path.join(_started_in[0], path) if _started_in else str(path)
 
 
 def read_bytes(path: str | Path, what: str) -> bytes:
     """Return the content of a regular file; UsageError, which begins with `what`, if it cannot be read."""
+    path = whole_path(path)
     check_file(path, what)
     try:
         if os.stat(path).st_size > free_memory():

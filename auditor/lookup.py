@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from auditor.errors import AuditorError, SubjectError, UsageError, in_words, is_interrupt, suggestion
 from auditor.escape import visible
-from auditor.files import reason
+from auditor.files import reason, start_folder, whole_path
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -169,22 +169,30 @@ def find_module(name: str) -> ModuleType:
 
 def existing_file(path: Path) -> Path:
     """Return the whole path of a file of Python; UsageError with a suggestion if there is none."""
-    try:
-        path = path.resolve()
-    except (OSError, ValueError, RuntimeError) as error:  # too long, a NUL in it, a loop
-        raise UsageError(f"no file {str(path)!r}: {reason(error)}") from error
+    path = _resolved(path)
+    if path in _files.values() and not os.path.lexists(path):
+        raise SubjectError(f"the file {str(path)!r} was removed while it was audited: it is needed until the end")
     if not os.path.isfile(path):  # which, unlike a path's own, never raises
         near = [p.name for p in path.parent.glob("*.py")] if os.path.isdir(path.parent) else []
         raise UsageError(f"no file {str(path)!r}{suggestion(path.name, near)}")
     return path
 
 
+def _resolved(path: Path) -> Path:
+    """Return the whole path of a file, without links."""
+    try:
+        return Path(whole_path(path)).resolve()
+    except (OSError, ValueError, RuntimeError) as error:  # too long, a NUL in it, a loop
+        raise UsageError(f"no file {str(path)!r}: {reason(error)}") from error
+
+
 def load_file(path: Path) -> ModuleType:
     """Load a file as a module, under a name that its path decides, so that loading it twice gives one module."""
-    path = existing_file(path)
+    path = _resolved(path)
     name = f"_{path.stem}_{blake2b(str(path).encode(), digest_size=4).hexdigest()}"
-    if name in sys.modules:
+    if name in sys.modules:  # though the file may be gone by now
         return sys.modules[name]
+    existing_file(path)
     if str(path.parent) not in sys.path:
         sys.path.insert(0, str(path.parent))
     spec = importlib.util.spec_from_file_location(name, path)
@@ -456,7 +464,7 @@ def importable_name(fn: object) -> str | None:
         _files[module] = Path(file).absolute()
     if module not in _files:
         return f"{module}:{name}"
-    path, here = _files[module], Path.cwd()
+    path, here = _files[module], start_folder()
     return f"{path.relative_to(here) if path.is_relative_to(here) else path}:{name}"
 
 
@@ -480,7 +488,7 @@ def _find_afresh(module: str) -> ModuleSpec | None:
     found: ModuleSpec | None = None
     for depth, _ in enumerate(names := module.split("."), 1):
         name = ".".join(names[:depth])
-        found = PathFinder.find_spec(name, [os.getcwd(), *sys.path] if path is None else path)
+        found = PathFinder.find_spec(name, [start_folder(), *sys.path] if path is None else path)
         found = found or next(filter(None, (one.find_spec(name, path) for one in finders)), None)
         if found is None:
             return None
@@ -493,7 +501,7 @@ def module_of(target: str | None) -> ModuleType | None:
     place = "" if is_program(target) else (target or "").rpartition(":")[0]
     if place.endswith(".py"):
         with suppress(OSError, ValueError, RuntimeError):  # no path at all: too long, a NUL in it, a loop
-            file = Path(place).resolve()
+            file = Path(whole_path(place)).resolve()
             place = next((name for name, path in _files.items() if path.resolve() == file), "")
     return sys.modules.get(place)
 

@@ -31,6 +31,7 @@ from typing import NoReturn
 import msgspec
 
 from auditor.errors import Stopping
+from auditor.files import start_in
 from auditor.host.leftovers import become_subreaper, clear_after, die_with_parent, end_children, host_folder, kill_group
 from auditor.host.limits import known_libraries, limit_memory
 from auditor.host.server import FOLDER, LOADING, NEW_HOST, HostPlace, Slot, receive, send
@@ -262,6 +263,7 @@ def _go_to(place: HostPlace, state: HostState) -> None:
     sys.path[:] = [*place.path, *(sys.path if place.keeps_path else ())]
     lead_to_files(state.folder)
     found_by_files(place.files)
+    start_in(place.folder)
     if os.path.isdir(place.folder):
         os.chdir(place.folder)
     if place.log:

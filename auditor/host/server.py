@@ -33,6 +33,7 @@ from typing import Any
 import msgspec
 
 from auditor.errors import Stopping, SubjectError
+from auditor.files import start_folder
 from auditor.host.leftovers import clear_after, exit_words, kill_group
 from auditor.lookup import Installed, file_modules, installed
 
@@ -276,7 +277,7 @@ def looking_in_folder(*, installed_first: bool) -> Iterator[None]:
 
 def here(kind: Surroundings = AS_HERE, *, log: str | None = None, memory: int | None = None) -> HostPlace:
     """Return the place of this process, its folder, path and environment, for a host in such surroundings."""
-    folder = os.getcwd()
+    folder = start_folder()
     path = _paths[-1] if _paths else tuple(one or folder for one in sys.path)
     environment = {**os.environ, **dict(kind.environment)}
     return HostPlace(folder, path, environment, file_modules(), log, memory, installed=installed())

@@ -36,7 +36,7 @@ from auditor.errors import (
     suggestion,
 )
 from auditor.escape import without_address
-from auditor.files import free_memory
+from auditor.files import free_memory, whole_path
 from auditor.host.boundary import in_host
 from auditor.literals import read_call
 from auditor.lookup import call_user_code, find_object, importable_name
@@ -324,7 +324,7 @@ def _part(spec: str) -> Source:
     """Load a source that another one is made of; a file is read once for all sources made of it."""
     if not (is_file_spec(spec) or spec.startswith("sklearn:")):
         return load_source(spec)
-    place = spec.partition("#")[0]
+    place = whole_path(spec.partition("#")[0])
     found = os.stat(place) if os.path.exists(place) else None
     return _read_before(spec, (found.st_mtime_ns, found.st_size) if found else None)
 

@@ -18,7 +18,7 @@ import msgspec
 
 from auditor.errors import SubjectError, UsageError, in_words, is_interrupt
 from auditor.escape import text_of
-from auditor.files import read_bytes
+from auditor.files import read_bytes, whole_path
 from auditor.host.boundary import in_host
 from auditor.literals import read_literal
 from auditor.lookup import call_user_code, find_object
@@ -75,7 +75,7 @@ def _values(spec: str, seed: int) -> Iterable[Any]:
             return tuple(read_literal(spec))
         except (ValueError, TypeError) as error:
             raise UsageError(f"--inputs {spec} is no list of Python literals: {error}; {_EXAMPLE}") from error
-    if os.path.exists(spec):  # which, unlike a path's own, never raises
+    if os.path.exists(whole_path(spec)):  # which, unlike a path's own, never raises
         return _from_file(Path(spec))
     if ":" in spec:
         return _generated(spec, seed)

@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from auditor.files import start_folder, whole_path
 from auditor.lookup import INSTALLED, file_modules, find_spec, installed, module_of
 from auditor.sources.shifts import parts_of
 from auditor.sources.source import Sampler, Source
@@ -326,7 +327,7 @@ def _distributions() -> Mapping[str, list[str]]:
 
 def path_words(cell: Cell, source: Source) -> str:
     """Return `PYTHONPATH=src `, where a command line needs it to find what this process has found; else ''."""
-    here = Path.cwd()
+    here = Path(start_folder())
     named = (_resolved(Path(file).parent) for file in file_modules().values())  # files that the command names
     fresh = {_resolved(here), _PATH_TO_US, *_installed(), *named}
     places = {_resolved(place) for place in sys.path} - fresh - _installed_in_place()
@@ -355,7 +356,7 @@ def _roots(names: tuple[str, ...], by_file: frozenset[str], _path: tuple[str, ..
 
 def _resolved(place: str | Path) -> Path:
     """Return a folder without links, as an absolute path."""
-    return _real(os.path.abspath(place))
+    return _real(os.path.abspath(whole_path(place)))
 
 
 @functools.lru_cache(maxsize=256)  # every folder above it is looked at, for every place of sys.path in every record

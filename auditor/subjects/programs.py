@@ -41,7 +41,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from auditor.errors import SubjectError, UsageError, suggestion
-from auditor.files import digest_of_file, reason
+from auditor.files import digest_of_file, reason, whole_path
 from auditor.host.leftovers import exit_words, run_folder
 from auditor.lookup import PROGRAM
 from auditor.sources.frames import columns_of, library_of
@@ -160,8 +160,8 @@ def _files(words: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield each word that names a file, and what stands behind --option=, with the file's absolute path."""
     for word in words:
         for part in (word, word.partition("=")[2]):
-            if part and not _NAMED.search(part) and os.path.isfile(part):
-                yield part, os.path.abspath(part)
+            if part and not _NAMED.search(part) and os.path.isfile(path := whole_path(part)):
+                yield part, os.path.abspath(path)
 
 
 def _placed(word: str, files: Mapping[str, str]) -> str:

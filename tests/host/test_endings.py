@@ -38,8 +38,14 @@ def forks(sample, r):
     os.fork()
     return 1
 def no(*_, **__): raise ValueError("not here")
+def goes_elsewhere(sample, r):
+    os.chdir("/")
+    return round(float(sample[0]))
+def goes_elsewhere_alone(sample, r):
+    os.remove(__file__)
+    return goes_elsewhere(sample, r)
 def removes_its_folder(sample, r):
-    shutil.rmtree(os.getcwd())
+    shutil.rmtree(os.path.dirname(__file__))
     return 1
 def tells(sample, r):
     streams = [sys.stdin, sys.stdout, sys.stderr]
@@ -154,6 +160,40 @@ def test_a_learner_that_removes_the_working_folder_is_told_so(audit: Audit, tmp_
     code, _, err = audit("check", "mine.py:removes_its_folder", "--source", "bernoulli(0.5)", "--size", "5", cwd=folder)
     assert (code, "auditor itself failed" in err, folder.exists()) == (4, False, False)
     assert "the working folder is gone: the audited code has removed it, or somebody else has" in err
+
+
+MOVES_AT_IMPORT = """
+import os
+os.chdir(os.path.dirname(__file__))
+def learner(sample, r): return 1
+"""
+FILE_ROWS = ("--source", "mine.py:rows", "--size", "5")
+
+
+@pytest.mark.parametrize(
+    ("words", "codes"),
+    [
+        (("explain", "mine.py:goes_elsewhere", *FILE_ROWS, "--pairs", "200"), (0, 3)),
+        (("compare", "mine.py:goes_elsewhere", "--old", "mine.py:goes_elsewhere", *FILE_ROWS, "--pairs", "80"), (0, 3)),
+        (("compare", "mine.py:goes_elsewhere", "--old", "mine.py:goes_elsewhere_alone", *FILE_ROWS), (4,)),
+        (("check", "mine:goes_elsewhere", *OWN_ROWS, "--fixed", "20", "--rho", "0.9"), (0, 1, 3)),
+        (("check", "code/moves.py:learner", "--source", "data/d.csv", "--rho", "0.5"), (0,)),
+        (("check", "code/moves.py:learner", "--source", "code/../mine.py:rows", "--size", "5", "--rho", "0.5"), (0,)),
+    ],
+    ids=lambda one: " ".join(one[:2]) if isinstance(one[0], str) else "",
+)
+def test_a_learner_that_goes_elsewhere_takes_no_file_with_it(
+    words: tuple[str, ...], codes: tuple[int, ...], audit: Audit, tmp_path: Path
+) -> None:
+    """What a command names is meant from the folder that it was started in; a module that is loaded needs no file."""
+    for folder in ("code", "data"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "code" / "moves.py").write_text(MOVES_AT_IMPORT)
+    (tmp_path / "data" / "d.csv").write_text("x\n1\n2\n3\n")
+    code, out, err = audit(*words)
+    assert code in codes, err
+    assert "auditor itself failed" not in err
+    assert "PYTHONPATH" not in out
 
 
 @on_linux

@@ -58,6 +58,15 @@ def up_to_forty(sample_scale):
 def within(sample: auditor.Sample, r, *, sample_scale=1.0):
     return float(sample.take(up_to_forty(sample_scale)).mean())
 
+def from_sixteen(sample_scale):
+    if sample_scale < 0.8:
+        raise ValueError(f"sample_scale={sample_scale!r} must be at least 0.8")
+    return round(20 * sample_scale)
+
+@auditor.subject(source="bernoulli(0.5)", sample="counts", size=from_sixteen)
+def short(sample: auditor.Sample, r, *, sample_scale=1.0):
+    return bool(sample.take(from_sixteen(sample_scale)).mean() < 2)
+
 def asks(sample, r, *, rho=0.5, width=1.0):
     return float(sample[0]) if r.random() < rho / len(sample) else 0.0
 """
@@ -169,10 +178,21 @@ def test_a_size_that_does_not_run_is_no_measurement_above_one_that_does(folder: 
 
 def test_a_size_that_a_subject_does_not_have_ends_the_search_there(folder: Path) -> None:
     """Its declared size refuses what is more than twice the theorem's; no size of the others is reproducible."""
-    (one,) = answer_of(price(folder, "within", pairs=2000)).asked
+    found = price(folder, "within", pairs=2000)
+    (one,) = answer_of(found).asked
     assert one.high is None
     assert one.low is not None
     assert 20 <= one.low <= 40
+    assert "must be at most 2" in {one.kind: one.message for one in found.findings}["refused"]
+
+
+def test_a_size_below_those_that_a_subject_has_is_too_small(folder: Path) -> None:
+    found = price(folder, "short", pairs=2000, rho=0.2)
+    (one,) = answer_of(found).asked
+    assert one.low is not None
+    assert one.high is not None
+    assert 13 <= one.low < 16 <= one.high <= 20
+    assert "must be at least 0.8" in {one.kind: one.message for one in found.findings}["refused"]
 
 
 def test_a_parameter_rho_is_given_the_target_unless_its_user_says_otherwise(folder: Path) -> None:

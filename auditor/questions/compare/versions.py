@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from auditor.errors import UsageError
+from auditor.files import start_folder, whole_path
 from auditor.flow.one_pair import show_pair
 from auditor.flow.parts import Listing, Part, Words
 from auditor.host.server import entrust
@@ -126,7 +127,7 @@ def _old_elsewhere(request: Request, cell: Cell, worktree: Worktree | None) -> V
         words=options.against or options.old_python,
         target=f"{worktree.here(place)}{colon}{name}" if worktree and is_file else target,
         python=_python(options.old_python),
-        folder=worktree.here(os.getcwd()) if worktree else os.getcwd(),
+        folder=worktree.here(start_folder()) if worktree else start_folder(),
         path=[*_path(worktree, own=options.old_python is None)],
         params={**options.params, **changed},
         texts={name: text for name, text in request.texts.items() if name not in changed},
@@ -137,7 +138,7 @@ def _old_elsewhere(request: Request, cell: Cell, worktree: Worktree | None) -> V
         whole_path=options.old_python is None,
     )
     if worktree and not os.path.isdir(version.folder):
-        raise UsageError(f"--against {options.against} has no folder {os.getcwd()}: it was made later; go up to one")
+        raise UsageError(f"--against {options.against} has no folder {start_folder()}: it was made later; go up to one")
     words, called = list[str](), list[str]()
     if options.old is not None:
         words += ["--old", str(options.old)]
@@ -159,7 +160,7 @@ def _python(given: str | None) -> str:
     """Return the interpreter that --old-python names; UsageError if it is none."""
     if given is None:
         return sys.executable
-    found = Path(given)
+    found = Path(whole_path(given))
     found = found / "bin" / "python" if found.is_dir() else found
     if not (found.is_file() and os.access(found, os.X_OK)):
         raise UsageError(f"--old-python {given} is no Python: give its path, or the folder of its environment")
@@ -169,7 +170,7 @@ def _python(given: str | None) -> str:
 def _path(worktree: Worktree | None, *, own: bool) -> Iterator[str]:
     """Return where old code is imported from: the checkout's folders first; then, for the same Python, what is on the
     path here, with folders of the repository replaced by those of the checkout."""
-    here = os.getcwd()
+    here = start_folder()
     if worktree:
         places = (here, os.path.join(here, "src"), worktree.top, os.path.join(worktree.top, "src"))
         yield from dict.fromkeys(map(worktree.here, places))

@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from auditor.errors import UsageError
+from auditor.files import start_folder
 
 _ALWAYS = {
     "core.hooksPath": os.devnull,
@@ -73,7 +74,7 @@ def close_worktrees() -> None:
 def check_out(revision: str) -> Worktree:
     """Return a checkout of a revision of the repository that this folder is in; UsageError where there is no such
     revision."""
-    here = os.getcwd()
+    here = start_folder()
     if shutil.which("git") is None:
         raise UsageError(f"--against {revision} needs git, which is not installed: install it, or give --old TARGET")
     code, top = _said(here, "rev-parse", "--show-toplevel")

@@ -179,6 +179,7 @@ class PriceInquiry(CountsCells):
     claims: list[Claim]
     counted: list[Counted] = field(default_factory=list)
     places: dict[int, int] = field(default_factory=dict)  # of the cells, by the size that was asked
+    unopened: dict[int, UsageError] = field(default_factory=dict)  # why there is no cell of a size that was asked
     begun: list[Claim] = field(default_factory=list)
     asking: tuple[int, str] = (0, "")  # the cell and the claim that are being asked
 
@@ -244,7 +245,8 @@ class PriceInquiry(CountsCells):
         unanswered = False if size < self.start else None
         try:
             place = self.open(size)
-        except UsageError:  # a subject may have no such size: a horizon that is shorter, say
+        except UsageError as error:  # a subject may have no such size: a horizon that is shorter, say
+            self.unopened[size] = error
             return unanswered
         one, self.asking = self.counted[place], (place, claim.name)
         while one.error is None and (passes := claim.passes(size, one)) is None:
@@ -309,7 +311,7 @@ class PriceInquiry(CountsCells):
         were asked for."""
 
         def rows(size: int | None) -> int | None:
-            return None if size is None else self.counted[self.places[size]].cell.size
+            return self.counted[self.places[size]].cell.size if size in self.places else size
 
         return [
             PricedClaim(one.name, one.gate.target, rows(one.bracket.low), rows(one.bracket.high)) for one in self.begun
@@ -368,9 +370,9 @@ class PriceInquiry(CountsCells):
 
     def _refusals(self) -> Iterator[Finding]:
         """Name the largest size at which the subject did not run, and why."""
-        refused = [(size, error) for size, place in self.places.items() if (error := self.counted[place].error)]
-        if refused:
-            size, error = max(refused, key=lambda one: one[0])
+        run = {size: error for size, place in self.places.items() if (error := self.counted[place].error)}
+        if refused := {**self.unopened, **run}:
+            size, error = max(refused.items(), key=lambda one: one[0])
             why = error.details.rpartition("\n")[2] or f"{type(error).__name__}: {error}"
             yield Finding("refused", "info", f"at about {size:,} rows it does not run: {why}")
 

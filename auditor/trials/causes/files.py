@@ -28,7 +28,7 @@ from typing import Any
 import msgspec
 
 from auditor.errors import AuditorError
-from auditor.files import ASIDE, digest_of_file, return_aside
+from auditor.files import ASIDE, digest_of_file, return_aside, start_folder
 from auditor.lookup import INSTALLED
 from auditor.subjects.own_code import OwnCode
 from auditor.trials.causes.outside import COMPANIONS, FILE, World
@@ -242,6 +242,6 @@ def _shown(paths: Iterable[str]) -> tuple[str, ...]:
 
     That is what tempfile makes up, and the number of this process: the same seed gives the same record.
     """
-    here, process = os.getcwd() + os.sep, re.compile(rf"(?<!\d){os.getpid()}(?!\d)")
+    here, process = start_folder() + os.sep, re.compile(rf"(?<!\d){os.getpid()}(?!\d)")
     names = {process.sub("*", _TEMPORARY.sub("tmp*", path.removeprefix(here))) for path in paths}
     return tuple(sorted(os.fsencode(name).decode(errors="backslashreplace") for name in names)[:_NAMED])
