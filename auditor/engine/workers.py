@@ -39,7 +39,20 @@ from auditor.errors import AuditorError, Stopping, SubjectError, TimeIsUp, Usage
 from auditor.host.boundary import pack, packed_far, read_answer, request_bytes, run_in_host
 from auditor.host.leftovers import exit_words
 from auditor.host.limits import memory_of
-from auditor.host.server import DRAWING, IDLE, LOADING, Host, HostGone, HostPlace, Reading, here, server, wait_for
+from auditor.host.server import (
+    DRAWING,
+    IDLE,
+    LOADING,
+    LOOKING,
+    RUNNING,
+    Host,
+    HostGone,
+    HostPlace,
+    Reading,
+    here,
+    server,
+    wait_for,
+)
 from auditor.lookup import file_modules
 from auditor.trials.blocks import Done, Fall, Fell, Sent, begin_preflight, continue_preflight, run_alone, run_block
 from auditor.trials.preflight import PAIRS, PreflightFound, Step, together
@@ -49,6 +62,11 @@ _LOOK = 0.05  # seconds between two looks at the clocks of runs
 _STARTS = 3  # workers in turn that may die before they have run anything
 _GRACE = 0.3  # seconds for a block that nobody waits for: longer than blocks usually take
 _SILENCE = 10.0  # seconds after which a worker that is done should have been heard
+_OVERDUE = {  # what a run did when its time was over, and what to do about it
+    DRAWING: ("was still drawing", ""),
+    RUNNING: ("was still running", ""),
+    LOOKING: ("gave an output that was still being read", ": return less, or compare a part of it (--view)"),
+}
 
 
 class EndedByWatcher(RunFailed):
@@ -483,8 +501,8 @@ class Workers:
         is_drawing = death.reading.state == DRAWING
         who = f"source {self.bench.source}" if is_drawing else name
         if death.overdue:
-            doing = "drawing" if is_drawing else "running"
-            hung = Hung(who, *run, f"was still {doing} after {self._how.timeout:g} s (--timeout)")
+            doing, cure = _OVERDUE[death.reading.state]
+            hung = Hung(who, *run, f"{doing} after {self._how.timeout:g} s (--timeout)", cure)
             hung.limit = self._how.timeout
             return hung
         if death.outgrown:

@@ -83,7 +83,7 @@ class NoOutput(msgspec.Struct, frozen=True):
 
 
 NONE_FELL: Mapping[int, str] = {}
-DRAWS, DRAWN, RUNS = range(3)  # what a run does next
+DRAWS, DRAWN, RUNS, RAN = range(4)  # what a run does next; after the last its output is looked at
 Unit = Callable[["Bench", int, Mapping[int, str]], "Trial"]
 Oracle = Callable[["Bench", Any, int], bool]
 
@@ -100,7 +100,7 @@ class Bench(msgspec.Struct, frozen=True):
     judges: bool = True  # ask the accuracy oracle, where there is one
     view: View = OUTPUT  # what of an output counts
     bottoms: bool = False  # a run that raises gives bottom, instead of ending the audit
-    publish: Callable[[int, int, int], None] | None = None  # called with which run draws, then which runs, for a clock
+    publish: Callable[[int, int, int], None] | None = None  # called with what which run does next, for a clock
     prepare: Callable[[Bench], Bench] | None = None  # what is still to be done with the source, where the runs will be
     doubts: Callable[[BaseException], bool] | None = None  # whether what a run raised may be its process' doing
     oracle: Oracle | None = None  # judges an output in place of the subject's own
@@ -203,9 +203,12 @@ class Bench(msgspec.Struct, frozen=True):
             private = None
             if self.subject.private:
                 private = self.keys.private.child(index, 0 if self.shares_private else which)
-            return self.subject.run(sample, key, private, self.own(index, which))
+            output = self.subject.run(sample, key, private, self.own(index, which))
         except BaseException as error:  # SystemExit included: a subject that exits has not answered
             return self.no_output(error, index, which)
+        if self.publish:
+            self.publish(index, which, RAN)
+        return output
 
     def no_output(self, error: BaseException, index: int, which: int) -> NoOutput:
         """Return bottom for a run that raised, if that counts as an output; else raise what ends the audit."""

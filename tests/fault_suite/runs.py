@@ -188,6 +188,12 @@ HANGS = (
     hanging("stops itself", "os.kill(os.getpid(), signal.SIGSTOP)", words="pair 0"),
     hanging("catches everything", "while True:\n    try: time.sleep(1)\n    except BaseException: pass"),
     hanging(
+        "in its output",
+        "return Mine()",
+        before="class Mine:\n    @property\n    def __dict__(self): time.sleep(1000)",
+        words="gave an output that was still being read after 1 s (--timeout) in the first run of pair 0",
+    ),
+    hanging(
         "in its source",
         before="def rows(rng, size):\n    time.sleep(1000)",
         words="source mine:rows was still drawing after 1 s (--timeout) in the first run of pair 0",
