@@ -63,14 +63,14 @@ def read_bytes(path: str | Path, what: str) -> bytes:
 def check_file(path: str | Path, what: str) -> None:
     """Raise UsageError unless the path leads to a regular file."""
     try:
-        kind = _kind(path)
+        kind = kind_of(path)
     except (OSError, ValueError) as error:
         raise UsageError(f"{what}: {reason(error)}") from error
     if kind is not None:
         raise UsageError(f"{what}: {kind}, and not a file")
 
 
-def _kind(path: str | Path) -> str | None:
+def kind_of(path: str | Path) -> str | None:
     """Return what a path leads to, in words; None if it is a regular file."""
     mode = stat.S_IFMT(os.stat(path).st_mode)
     return None if mode == stat.S_IFREG else f"it is {_KINDS.get(mode, 'something else')}"
@@ -82,8 +82,8 @@ def check_writable(file: str | None, option: str = "--json") -> None:
         return
     try:
         existed = os.path.exists(file)
-        if existed and _kind(file) in ("it is a pipe", "it is a socket"):
-            raise UsageError(f"cannot write {option} {file}: {_kind(file)}, and may have no reader; name a file")
+        if existed and kind_of(file) in ("it is a pipe", "it is a socket"):
+            raise UsageError(f"cannot write {option} {file}: {kind_of(file)}, and may have no reader; name a file")
         with Path(file).open("ab"):
             pass
         if not existed:
