@@ -14,7 +14,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from auditor.errors import UsageError
@@ -30,7 +30,7 @@ ASIDE = ".kept-by-auditor"  # behind the name of a file that was taken away for 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # to write in place would cost what is there
 _LINKS = 40  # that are followed from one path
 _OPEN_ALREADY = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/")  # to write there opens nothing new
-_started_in: list[str] = []  # in a host: the folder that it was started in
+_started_in: list[str] = []  # the folder that a host, or an audit in this process, was started in
 
 
 def start_in(folder: str) -> None:
@@ -38,8 +38,20 @@ def start_in(folder: str) -> None:
     _started_in[:] = [folder]
 
 
+@contextlib.contextmanager
+def starting_here() -> Iterator[None]:
+    """While this lasts, take relative paths of files from what is the working folder now."""
+    before = [*_started_in]
+    with contextlib.suppress(FileNotFoundError):  # it is gone
+        start_in(start_folder())
+    try:
+        yield
+    finally:
+        _started_in[:] = before
+
+
 def start_folder() -> str:
-    """Return the folder that this process was started in, where it is a host; else the working folder."""
+    """Return the folder that relative paths of files are taken from: usually the working folder."""
     return _started_in[0] if _started_in else os.getcwd()
 
 
