@@ -231,8 +231,10 @@ def suggestion(word: object, known: Iterable[str]) -> str:
     """Return ' (did you mean x?)' if something known is close to `word`, else ''."""
     if (new := RENAMED.get(str(word))) and new in known:
         return f" (it is called {new} now)"
-    import difflib
-
+    try:
+        import difflib
+    except ImportError:  # somebody's code has taken the path away
+        return ""
     close = difflib.get_close_matches(str(word), list(known), n=1, cutoff=0.6)
     return f" (did you mean {close[0]}?)" if close else ""
 

@@ -14,7 +14,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from auditor.errors import UsageError
@@ -30,7 +30,7 @@ ASIDE = ".kept-by-auditor"  # behind the name of a file that was taken away for 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # to write in place would cost what is there
 _LINKS = 40  # that are followed from one path
 _OPEN_ALREADY = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/")  # to write there opens nothing new
-_started_in: list[str] = []  # in a host: the folder that it was started in
+_started_in: list[str] = []  # the folder that a host, or an audit in this process, was started in
 
 
 def start_in(folder: str) -> None:
@@ -38,8 +38,20 @@ def start_in(folder: str) -> None:
     _started_in[:] = [folder]
 
 
+@contextlib.contextmanager
+def starting_here() -> Iterator[None]:
+    """While this lasts, take relative paths of files from what is the working folder now."""
+    before = [*_started_in]
+    with contextlib.suppress(FileNotFoundError):  # it is gone
+        start_in(start_folder())
+    try:
+        yield
+    finally:
+        _started_in[:] = before
+
+
 def start_folder() -> str:
-    """Return the folder that this process was started in, where it is a host; else the working folder."""
+    """Return the folder that relative paths of files are taken from: usually the working folder."""
     return _started_in[0] if _started_in else os.getcwd()
 
 
@@ -63,14 +75,14 @@ def read_bytes(path: str | Path, what: str) -> bytes:
 def check_file(path: str | Path, what: str) -> None:
     """Raise UsageError unless the path leads to a regular file."""
     try:
-        kind = _kind(path)
+        kind = kind_of(path)
     except (OSError, ValueError) as error:
         raise UsageError(f"{what}: {reason(error)}") from error
     if kind is not None:
         raise UsageError(f"{what}: {kind}, and not a file")
 
 
-def _kind(path: str | Path) -> str | None:
+def kind_of(path: str | Path) -> str | None:
     """Return what a path leads to, in words; None if it is a regular file."""
     mode = stat.S_IFMT(os.stat(path).st_mode)
     return None if mode == stat.S_IFREG else f"it is {_KINDS.get(mode, 'something else')}"
@@ -82,8 +94,8 @@ def check_writable(file: str | None, option: str = "--json") -> None:
         return
     try:
         existed = os.path.exists(file)
-        if existed and _kind(file) in ("it is a pipe", "it is a socket"):
-            raise UsageError(f"cannot write {option} {file}: {_kind(file)}, and may have no reader; name a file")
+        if existed and kind_of(file) in ("it is a pipe", "it is a socket"):
+            raise UsageError(f"cannot write {option} {file}: {kind_of(file)}, and may have no reader; name a file")
         with Path(file).open("ab"):
             pass
         if not existed:

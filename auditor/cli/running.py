@@ -27,6 +27,7 @@ class Log:
 
     def __init__(self) -> None:
         self._name: str | None = None
+        self._lost = ""  # why what was printed could not be kept
         try:
             self._descriptor, name = tempfile.mkstemp(prefix="auditor-", suffix=".log")
         except OSError as error:
@@ -63,17 +64,22 @@ class Log:
         os.close(self._descriptor)
         self.printed += len(kept)
         if self.printed and self._name is None:
-            descriptor, self._name = tempfile.mkstemp(prefix="auditor-", suffix=".log")
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(kept)
+            try:
+                descriptor, self._name = tempfile.mkstemp(prefix="auditor-", suffix=".log")
+                with os.fdopen(descriptor, "wb") as file:
+                    file.write(kept)
+            except OSError as error:  # the verdict stands, whatever became of the folder meanwhile
+                self._lost = f"{tempfile.gettempdir()}: {reason(error)}"
         elif self._name is not None and not self.printed:
-            os.unlink(self._name)
+            with contextlib.suppress(OSError):  # somebody's code has removed it
+                os.unlink(self._name)
 
     def tell(self, console: Console) -> None:
         """Say where the log is, if there is anything in it."""
         if self.printed:
-            kept = f", of which the first {LOG_LIMIT:,} are kept" if self.printed > LOG_LIMIT else ""
-            words = f"\nWhat the subject printed ({self.printed:,} bytes{kept}) is in {self._name}"
+            kept = f", of which the first {LOG_LIMIT:,} are kept" if self.printed > LOG_LIMIT and not self._lost else ""
+            where = f"could not be kept: {self._lost}" if self._lost else f"is in {self._name}"
+            words = f"\nWhat the subject printed ({self.printed:,} bytes{kept}) {where}"
             console.print(plain(words, keep="\n"), soft_wrap=True)
 
 

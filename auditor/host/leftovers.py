@@ -121,11 +121,12 @@ _SHORT = ("/tmp", "/var/tmp")
 
 
 def host_folder() -> str:
-    """Make a folder for sockets of this process, where TMPDIR says unless a socket there would have too long a path."""
+    """Make a folder for sockets of this process: where TMPDIR says, unless a socket there would have too long a path or
+    somebody's code has removed it."""
     import tempfile
 
     usual = tempfile.gettempdir()
-    places = (usual,) if len(os.fsencode(usual)) <= _ROOM else _SHORT
+    places = [place for place in dict.fromkeys((usual, *_SHORT)) if len(os.fsencode(place)) <= _ROOM]
     for place in places:
         with contextlib.suppress(OSError):
             return tempfile.mkdtemp(prefix=_OF_HOST.format(os.getpid()), dir=place)

@@ -41,7 +41,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from auditor.errors import SubjectError, UsageError, suggestion
-from auditor.files import digest_of_file, reason, whole_path
+from auditor.files import digest_of_file, kind_of, reason, whole_path
 from auditor.host.leftovers import exit_words, run_folder
 from auditor.lookup import PROGRAM
 from auditor.sources.frames import columns_of, library_of
@@ -274,6 +274,8 @@ class _Run:
         """Read the program's answer; ProgramFailed where there is none, or it is too long."""
         where = "{output}" if has_output else "standard output"
         try:
+            if kind := kind_of(place):
+                raise ProgramFailed("wrote an {output} that cannot be read", f": {kind}, and not a file")
             size = os.stat(place).st_size
             with open(place, "rb") as file:
                 content = file.read(_MOST + 1)

@@ -12,6 +12,7 @@ import random
 import re
 import signal
 import sys
+import tempfile
 import threading
 import time
 import warnings
@@ -21,9 +22,13 @@ from typing import Any
 import numpy as np
 import pytest
 import rich.progress  # noqa: F401  # rich draws from `random` when it is first imported
+from support.requests import ask
 
 from auditor.cli.command_line import run
-from auditor.errors import as_ours
+from auditor.cli.output import error_console
+from auditor.cli.running import Log
+from auditor.errors import as_ours, suggestion
+from auditor.host.leftovers import host_folder
 from auditor.lookup import call_user_code
 
 SUBJECTS = Path(__file__).parents[1] / "learners"
@@ -124,6 +129,42 @@ def test_what_it_sets_lasts_from_run_to_run() -> None:
         assert nested["divide"] == "raise"
     finally:
         call_user_code(np.seterr, all="warn", under="ignore")
+
+
+def test_in_python_too_files_are_those_of_the_folder_that_an_audit_began_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import os\ndef rows(rng, size): return rng.random(size)\ndef goes(sample, r): return os.chdir('/') or 1\n"
+    )
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    for _ in range(2):
+        monkeypatch.chdir(tmp_path)
+        found = ask("compare", "mine.py:goes", "mine.py:rows", old="mine.py:goes", size=5, pairs=80)
+        assert found.verdict == "pass"
+        assert os.getcwd() == "/"
+
+
+def test_a_name_is_not_guessed_where_the_library_cannot_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody's code may have cleared the path."""
+    monkeypatch.setitem(sys.modules, "difflib", None)
+    assert suggestion("sizes", ["size"]) == ""
+
+
+def test_without_the_folder_for_temporary_files_a_log_is_lost_and_a_host_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As if somebody's code had removed it: nothing is removed here, other names lead to a folder that never was."""
+    log = Log()
+    Path(log.file).write_text("x")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    log.close()
+    log.tell(error_console())
+    assert "What the subject printed (1 bytes) could not be kept: " in capsys.readouterr().err
+    monkeypatch.setattr(tempfile, "tempdir", "/no/such/folder")
+    made = host_folder()
+    assert Path(made).parent in (Path("/tmp"), Path("/var/tmp"))
+    Path(made).rmdir()
 
 
 def test_no_more_files_is_a_sentence_with_a_cure() -> None:
