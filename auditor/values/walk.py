@@ -90,7 +90,7 @@ def read_level(
     except BaseException as error:
         if is_interrupt(error):
             raise
-        raise refusal(value, root, steps, f"reading it raised {describe(error)}") from error
+        raise refusal(value, root, steps, f"reading it raised {describe(error)}").caused_by(error) from error
 
 
 def refusal(value: object, root: object, steps: Sequence[Step], reason: str) -> NotComparable:

@@ -48,7 +48,7 @@ def at_subjects(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (("unruly:odd", *ROWS), "unruly:odd raised Odd in the first run of pair 0"),
         (("unruly:odd_interrupt", *ROWS), "unruly:odd_interrupt raised OddInterrupt in the first run of pair 0"),
-        (("unruly:odd_attributes", *ROWS), "Odd: __class__"),
+        (("unruly:odd_attributes", *ROWS), "OddAttributes cannot be compared: reading it raised Odd('__class__')"),
         (("unruly:fine", "--source", "unruly:odd_source", "--size", "5"), "source unruly:odd_source raised Odd: no"),
         (("unruly:fine", "--source", "unruly:leaves_generator", "--size", "5"), "raised GeneratorExit"),
         (("unruly:fine", "--source", "unruly:odd_words", "--size", "5"), "source unruly:odd_words raised OddWords"),

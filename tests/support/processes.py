@@ -74,7 +74,7 @@ def left_behind(mark: str) -> list[str]:
     return [command for command in found if command]
 
 
-_LIGHT = 300  # modules that hosts may have loaded: numpy and ours are fewer, and a large library is more
+_LIGHT = 800  # modules that hosts may have loaded: with scipy.stats they are fewer, and with scikit-learn more
 
 
 def keep_servers_light() -> None:
