@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 import rich.progress  # noqa: F401 - rich draws from `random` when it is first imported, which is no test's doing
 from hypothesis import settings
-from support.processes import keep_servers_light
+from support.processes import forget_modules_of, keep_servers_light
 from support.warm import Warm
 
 from auditor.lookup import call_user_code
@@ -73,10 +73,11 @@ def what_a_process_has_once_stays() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def servers_are_light() -> Iterator[None]:
+def hosts_are_light(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """No file pays for what the subjects of another one have loaded."""
     yield
     keep_servers_light()
+    forget_modules_of(tmp_path_factory.getbasetemp())
 
 
 @pytest.fixture

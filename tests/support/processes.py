@@ -87,6 +87,16 @@ def keep_servers_light() -> None:
         hosts.close_servers()
 
 
+def forget_modules_of(folder: Path) -> None:
+    """Forget what was loaded from files in a folder: each host of this process would write a file for each of them."""
+    from auditor import lookup
+
+    for name, path in [*lookup._files.items()]:
+        if path.is_relative_to(folder):
+            del lookup._files[name]
+            sys.modules.pop(name, None)
+
+
 def servers_started() -> None:
     """Those of this process, with folders of their own: they outlive its audits, and what a test calls TMPDIR."""
     from auditor.host.server import AS_HERE, other_hash_seed, start_early
