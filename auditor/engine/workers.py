@@ -41,6 +41,7 @@ from auditor.host.leftovers import exit_words
 from auditor.host.limits import memory_of
 from auditor.host.server import (
     DRAWING,
+    FINISHING,
     IDLE,
     LOADING,
     LOOKING,
@@ -65,13 +66,18 @@ _SILENCE = 10.0  # seconds after which a worker that is done should have been he
 _OVERDUE = {  # what a run did when its time was over, and what to do about it
     DRAWING: ("was still drawing", ""),
     RUNNING: ("was still running", ""),
-    LOOKING: ("gave an output that was still being read", ": return less, or compare a part of it (--view)"),
+    FINISHING: ("was still running", ""),
+    LOOKING: (
+        "gave an output that was still being looked at",
+        ": return less, or see that the view and the accuracy check end",
+    ),
 }
 
 
 class EndedByWatcher(RunFailed):
-    """A watcher ended the run, by a clock or for memory that no limit of the system counts, which depends on what else
-    the machine does; or the source ended the process that drew. None of these is bottom."""
+    """A run was ended by a clock, or for memory that no limit of the system counts, which depends on what else the
+    machine does; or its process was ended by the source that drew, or by one of the many finishes of a core. None of
+    these is bottom."""
 
 
 class Hung(EndedByWatcher):
@@ -509,7 +515,8 @@ class Workers:
             return EndedByWatcher(
                 who, *run, f"held more than {self._how.memory:,} bytes, shared ones included (--memory),"
             )
-        return (EndedByWatcher if is_drawing else RunFailed)(who, *run, f"ended its process ({death})")
+        kind = EndedByWatcher if death.reading.state in (DRAWING, FINISHING) else RunFailed
+        return kind(who, *run, f"ended its process ({death})")
 
 
 class Growing(TimedStart):

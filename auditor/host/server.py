@@ -132,7 +132,7 @@ def pair() -> tuple[socket.socket, socket.socket]:
     return ours, theirs
 
 
-LOADING, RUNNING, IDLE, DRAWING, LOOKING = range(5)  # what a host is doing; it looks at the output of a run
+LOADING, RUNNING, IDLE, DRAWING, LOOKING, FINISHING = range(6)  # what a host is doing; LOOKING at an output
 _NUMBERS = Struct("6d")  # pid, state, index, which, since, before
 _UNWANTED = _NUMBERS.size  # the place of a byte that the controller writes: 1 if nobody waits for the runs under way
 
@@ -150,7 +150,7 @@ class Reading(msgspec.Struct, frozen=True):
     @property
     def run(self) -> tuple[int, int] | None:
         """The trial and the run of it that is under way, if one is."""
-        return (self.index, self.which) if self.state in (RUNNING, DRAWING, LOOKING) else None
+        return (self.index, self.which) if self.state in (RUNNING, DRAWING, LOOKING, FINISHING) else None
 
 
 class Slot:
@@ -420,7 +420,7 @@ class Server:
 
     def close(self) -> None:
         """End the server, with everything that it started."""
-        with contextlib.suppress(OSError):
+        if self.is_alive:
             os.kill(self._process.pid, signal.SIGCONT)  # somebody's code may have stopped it
         self.forget()
         try:

@@ -16,10 +16,10 @@ from msgspec.structs import replace
 from auditor.errors import AuditorError, SubjectError, as_ours, in_words
 from auditor.host.child import HostState, limit_this_host, this_host
 from auditor.host.limits import is_of_values, stay_with_one_thread
-from auditor.host.server import DRAWING, IDLE, LOADING, LOOKING, RUNNING
+from auditor.host.server import DRAWING, FINISHING, IDLE, LOADING, LOOKING, RUNNING
 from auditor.lookup import found_by_files
 from auditor.trials.preflight import PreflightFound, Step, run_preflight
-from auditor.trials.trial import DRAWS, RAN, RUNS, Bench, Trial
+from auditor.trials.trial import DRAWS, LAST_STEP, RAN, RUNS, Bench, Trial
 
 T = TypeVar("T")
 _STEADIED = 3  # tasks before which threads are limited: a run may load a library that was not there yet
@@ -117,10 +117,11 @@ class _Benches:
         host = self.host
         if os.getpid() != host.pid:
             os._exit(1)  # somebody's code forked, and its copy of this process came back
-        if stage in (DRAWS, RUNS):
+        if stage in (DRAWS, RUNS, LAST_STEP):
             self.before = self._runs
-            self._runs += stage == RUNS
-        host.slot.write({DRAWS: DRAWING, RAN: LOOKING}.get(stage, RUNNING), index, which, self.before)
+            self._runs += stage in (RUNS, LAST_STEP)
+        doing = {DRAWS: DRAWING, RAN: LOOKING, LAST_STEP: FINISHING}.get(stage, RUNNING)
+        host.slot.write(doing, index, which, self.before)
 
     def failed(self, trials: Sequence[Trial], seconds: float, index: int, error: BaseException) -> Done:
         """Return what has been run, and what ended it."""

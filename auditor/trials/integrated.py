@@ -30,8 +30,8 @@ from auditor.subjects.finishing import Finishing, SettledCore
 from auditor.subjects.views import OUTPUT
 from auditor.trials.cell import Cell
 from auditor.trials.trial import (
+    LAST_STEP,
     NONE_FELL,
-    RUNS,
     Bench,
     NoOutput,
     Trial,
@@ -213,7 +213,7 @@ class Half:
             return self.core
         bench, index, which = self._place
         if bench.publish:
-            bench.publish(index, which, RUNS)  # each has the time of a run
+            bench.publish(index, which, LAST_STEP)  # each has the time of a run
         try:
             return call_user_code(self._finish_a_copy, self.core, self._make(key.again()))
         except BaseException as error:

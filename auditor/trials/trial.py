@@ -83,7 +83,7 @@ class NoOutput(msgspec.Struct, frozen=True):
 
 
 NONE_FELL: Mapping[int, str] = {}
-DRAWS, DRAWN, RUNS, RAN = range(4)  # what a run does next; after the last its output is looked at
+DRAWS, DRAWN, RUNS, RAN, LAST_STEP = range(5)  # what a run does next: RAN, its output is looked at
 Unit = Callable[["Bench", int, Mapping[int, str]], "Trial"]
 Oracle = Callable[["Bench", Any, int], bool]
 

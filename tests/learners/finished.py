@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import Any
 
 import numpy as np
@@ -122,3 +123,12 @@ def _raises(sample: Any) -> float:
 def falls(sample: Any, r: Any) -> float:
     """Gives no output for every sixth sample."""
     return on_grid(_raises(sample), r)
+
+
+def _or_ends(core: float, r: Any) -> float:
+    if r.random() < 0.008:
+        os._exit(3)
+    return core
+
+
+ends_at_times = auditor.composed(core=mean, finish=_or_ends, source="norm", size=5)

@@ -163,6 +163,14 @@ def test_a_finish_without_an_output_agrees_with_another() -> None:
     assert "ValueError" in audited(finished.unlucky).reason
 
 
+def test_a_finish_that_ends_its_process_is_no_output_that_agrees_with_itself() -> None:
+    """Both halves of a pair finish with the same r: each would end its process, and two runs without an output agree.
+    Here any two outputs differ, and one finish in 125 ends its process."""
+    record = audited(finished.ends_at_times, rho=0.85, on_error="bottom", jobs=1, seed=1)
+    assert record.verdict == "error"
+    assert "ends_at_times ended its process (exit code 3)" in record.reason
+
+
 def test_the_mismatch_of_two_cores_does_not_depend_on_the_pairs_own_coin() -> None:
     """Where its own r gives no output the cores are there, and what other r make of them."""
     bench = replace(bench_of(finished.unlucky, rho=0.2), bottoms=True)
