@@ -15,6 +15,7 @@ import json
 import os
 import stat
 from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
 from pathlib import Path
 
 from auditor.errors import UsageError
@@ -30,7 +31,8 @@ ASIDE = ".kept-by-auditor"  # behind the name of a file that was taken away for 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # to write in place would cost what is there
 _LINKS = 40  # that are followed from one path
 _OPEN_ALREADY = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/")  # to write there opens nothing new
-_started_in: list[str] = []  # the folder that a host, or an audit in this process, was started in
+_started_in: list[str] = []  # the folder that a host was started in
+_begun_in: ContextVar[str | None] = ContextVar("begun_in", default=None)  # that of an audit in this thread
 
 
 def start_in(folder: str) -> None:
@@ -40,24 +42,25 @@ def start_in(folder: str) -> None:
 
 @contextlib.contextmanager
 def starting_here() -> Iterator[None]:
-    """While this lasts, take relative paths of files from what is the working folder now."""
-    before = [*_started_in]
-    with contextlib.suppress(FileNotFoundError):  # it is gone
-        start_in(start_folder())
+    """While this lasts, take relative paths of files from what is the working folder now; in this thread alone."""
+    try:
+        token = _begun_in.set(os.getcwd())
+    except FileNotFoundError:  # it is gone
+        token = _begun_in.set(_begun_in.get())
     try:
         yield
     finally:
-        _started_in[:] = before
+        _begun_in.reset(token)
 
 
 def start_folder() -> str:
     """Return the folder that relative paths of files are taken from: usually the working folder."""
-    return _started_in[0] if _started_in else os.getcwd()
+    return _begun_in.get() or (_started_in[0] if _started_in else os.getcwd())
 
 
 def whole_path(path: str | Path) -> str:
     """Return the path of a file that a user has named, from the folder that the name is meant from."""
-    return os.path.join(_started_in[0], path) if _started_in else str(path)
+    return os.path.join(start_folder(), path) if _begun_in.get() or _started_in else str(path)
 
 
 def read_bytes(path: str | Path, what: str) -> bytes:

@@ -18,7 +18,7 @@ from auditor.cli.command_line import run
 from auditor.cli.commands import check
 from auditor.cli.output import deliver
 from auditor.errors import UsageError
-from auditor.files import write_bytes
+from auditor.files import start_folder, starting_here, write_bytes
 from auditor.report.formats import FORMATS
 
 
@@ -131,3 +131,25 @@ def test_a_folder_that_takes_no_new_file_is_no_trouble(tmp_path: Path, monkeypat
     monkeypatch.setattr("auditor.files.os.open", refusing)
     write_bytes(file, b"new")
     assert file.read_bytes() == b"new"
+
+
+def test_audits_that_overlap_in_threads_leave_no_folder_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has the folder that it began in, and nothing has one when both are over, whichever ends first."""
+    begun, over = threading.Event(), threading.Event()
+    seen = []
+
+    def second() -> None:
+        with starting_here():
+            begun.set()
+            over.wait()
+            seen.append(start_folder())
+
+    monkeypatch.chdir(tmp_path)
+    with starting_here():
+        thread = threading.Thread(target=second)
+        thread.start()
+        begun.wait()
+    monkeypatch.chdir("/")
+    over.set()
+    thread.join()
+    assert (seen, start_folder()) == ([str(tmp_path)], "/")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from auditor.files import starting_here
 from auditor.flow.question import make_request
 from auditor.flow.remedies import with_remedies
 from auditor.flow.run import answer
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from auditor.subjects.estimators import Learner
 
 
+@starting_here()
 def audit(subject: Learner, source: object = None, **keywords: Unpack[AuditKeywords]) -> Record:
     """Run a learner on pairs of fresh samples until it is known whether two runs differ with probability at most rho.
 
@@ -135,6 +137,7 @@ def audit(subject: Learner, source: object = None, **keywords: Unpack[AuditKeywo
     return with_remedies(request, answer(request))
 
 
+@starting_here()
 def ask(question: str, subject: Learner, source: object = None, **keywords: Unpack[AskKeywords]) -> Record:
     """Ask any question about a learner by its name; each is also a command of the command line.
 

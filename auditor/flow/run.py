@@ -42,7 +42,6 @@ from auditor.errors import (
     as_ours,
     is_interrupt,
 )
-from auditor.files import starting_here
 from auditor.flow.fitness import EarlyPairs, Fitness, constancy, redrawn
 from auditor.flow.parts import Part
 from auditor.flow.question import Answer, Inquiry, Work, drive, find_question
@@ -78,7 +77,6 @@ _SLOW = 10.0  # seconds of a pair after which whoever waits wants to hear of the
 _MORE, _SLACK = 2, 1.5  # times the time that was given, and that is wanted, at least
 
 
-@starting_here()
 def answer(request: Request, watch: Watcher | None = None) -> Record:
     """Answer a request; UsageError where nothing can be run. Without a watcher, a notebook shows a bar."""
     options = run_options_of(request)

@@ -15,7 +15,7 @@ import numpy as np
 
 from auditor.errors import UsageError, suggestion
 from auditor.escape import visible
-from auditor.files import check_writable, write_bytes
+from auditor.files import check_writable, whole_path, write_bytes
 from auditor.flow.record import GroupChurn, ProbeRows, RowFlips
 from auditor.statistics.interval import MeanEvidence
 from auditor.subjects.churn import Reals, distances, places_of_labels, unpack
@@ -285,7 +285,7 @@ def check_rows_file(file: Any) -> None:
         return
     if not str(file).endswith((".csv", ".parquet")):
         raise UsageError(f"--rows {file}: its name must end in .csv or .parquet")
-    check_writable(str(file), "--rows")
+    check_writable(whole_path(file), "--rows")
     if str(file).endswith(".parquet"):
         _parquet_writer(str(file))
 
@@ -293,7 +293,7 @@ def check_rows_file(file: Any) -> None:
 def write_table(file: str, columns: dict[str, list[Any]]) -> None:
     """Write columns as a csv or a parquet file."""
     if file.endswith(".parquet"):
-        _parquet_writer(file)(columns)
+        _parquet_writer(whole_path(file))(columns)
         return
     out = io.StringIO()
     rows = csv.writer(out, lineterminator="\n")
@@ -301,7 +301,7 @@ def write_table(file: str, columns: dict[str, list[Any]]) -> None:
     for row in zip(*columns.values(), strict=True):
         rows.writerow([_cell(value) for value in row])
     try:
-        write_bytes(file, out.getvalue().encode("utf-8", "backslashreplace"))
+        write_bytes(whole_path(file), out.getvalue().encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise UsageError(f"cannot write --rows {file}: {error.strerror or error}; the verdict stands") from error
 
