@@ -32,7 +32,15 @@ import msgspec
 
 from auditor.errors import Stopping
 from auditor.files import start_in
-from auditor.host.leftovers import become_subreaper, clear_after, die_with_parent, end_children, host_folder, kill_group
+from auditor.host.leftovers import (
+    become_subreaper,
+    children,
+    clear_after,
+    die_with_parent,
+    end_children,
+    host_folder,
+    kill_group,
+)
 from auditor.host.limits import known_libraries, limit_memory
 from auditor.host.server import FOLDER, LOADING, NEW_HOST, HostPlace, Slot, receive, send
 from auditor.lookup import INSTALLED, found_by_files, know_installed, lead_to_files
@@ -340,13 +348,14 @@ def main() -> None:
     """Serve: fork a host off for each request, until whoever started this program is gone."""
     for kind in (signal.SIGINT, signal.SIGTERM):
         signal.signal(kind, signal.SIG_IGN)
-    inherits = become_subreaper()
+    inherits = become_subreaper() and children() is not None
     gc.disable()  # nothing of what is loaded is garbage
     for name in _PRELOADED:
         importlib.import_module(name)
     gc.enable()
     tempfile.gettempdir()  # found by writing a file there: once for all hosts
-    importlib.metadata.version("numpy")  # what is installed is listed: likewise
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+        importlib.metadata.version("numpy")  # what is installed is listed: likewise
     _Serving(socket.socket(fileno=int(sys.argv[1])), inherits=inherits).run()
 
 

@@ -23,7 +23,7 @@ from auditor.errors import UsageError
 from auditor.files import reason, return_files
 
 _SET_DEATH_SIGNAL, _SET_SUBREAPER = 1, 36  # <linux/prctl.h>
-_PATIENCE = 1.0  # seconds to wait for processes that were killed
+_PATIENCE = 1.0  # seconds to wait for processes that were killed, half of them for those that tidy up
 
 
 def exit_words(code: int) -> str:
@@ -77,7 +77,7 @@ def end_children(*, but: Collection[int] = ()) -> None:
     Those that tidy up once the processes they serve are gone have a moment for that before they are killed.
     """
     killed, ended, started = set[int](), set[int](), monotonic()
-    while (left := _children().difference(but)) and (waited := monotonic() - started) < _PATIENCE:
+    while (left := (children() or set()).difference(but)) and (waited := monotonic() - started) < _PATIENCE:
         for pid in left - killed:
             if waited > _PATIENCE / 2 or not _tidies_up(pid):
                 with contextlib.suppress(OSError):
@@ -95,15 +95,17 @@ def _tidies_up(pid: int) -> bool:
     trackers of shared memory."""
     with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
         words = file.read()
-        return b"auditor.host.child" in words or b"resource_tracker" in words
+        is_server = b"auditor.host.child" in words and os.getsid(pid) == pid  # a fork of a host has its words too
+        return is_server or b"resource_tracker" in words
     return False
 
 
-def _children() -> set[int]:
-    """Return the children of this process, those too that have ended and are not waited for yet."""
+def children() -> set[int] | None:
+    """Return the children of this process, those too that have ended and are not waited for yet; None where the system
+    does not list them."""
     with contextlib.suppress(OSError), open(f"/proc/self/task/{os.getpid()}/children") as file:
         return {int(word) for word in file.read().split()}
-    return set()
+    return None
 
 
 def _has_ended(child: int) -> bool:

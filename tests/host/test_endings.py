@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from multiprocessing.shared_memory import SharedMemory
@@ -234,6 +235,8 @@ def test_what_a_host_has_started_tidies_up_before_it_is_ended() -> None:
 def _start_others() -> tuple[str, Path]:
     """Return the folder of a host of this host, and where shared memory is that nobody removes."""
     memory, below = SharedMemory(create=True, size=100), Host(server(), here())
+    if os.fork() == 0:
+        time.sleep(100)  # a fork of a host has the words of a server, and holds what the tracker waits for
     _kept.append(below)
     return call_in(below, _own_folder), Path("/dev/shm", memory.name)
 
