@@ -116,8 +116,11 @@ class Candidates:
     meaning: Mapping[Any, Any] | None = None  # what each name stands for, where that is not the name itself
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Candidates:
-        """Return a twin with meanings of its own, since an output will have them; nobody writes into the scores."""
-        return self if self.meaning is None else Candidates(self.scores, copy.deepcopy(self.meaning, memo))
+        """Return a twin whose names and meanings are its own, since an output will have them; texts and whole numbers
+        cannot change."""
+        scores = self.scores if {*map(type, self.scores)} <= {str, int} else copy.deepcopy(self.scores, memo)
+        meaning = self.meaning if self.meaning is None else copy.deepcopy(self.meaning, memo)
+        return Candidates(scores, meaning)
 
 
 def candidates_of(output: Any) -> Candidates:
