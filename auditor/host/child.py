@@ -26,6 +26,7 @@ import signal
 import socket
 import sys
 import tempfile
+from itertools import count
 from typing import NoReturn
 
 import msgspec
@@ -51,6 +52,7 @@ _PRELOADED = (
 )
 _OF_COMMANDS = ("click", "rich", "rich_click")  # libraries that a command has loaded, and no host needs
 _OURS = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_TELLS = 3  # answers in which a host tells what libraries it has loaded; a source that is drawn later loads its own
 _SENDING = 5.0  # seconds for whoever asks to say what it wants loaded
 _HIGH = 600  # from where on descriptors are out of the way
 _IDLE = 1000  # milliseconds between two looks whether whoever asks is still there
@@ -230,8 +232,9 @@ def _be_host(link: socket.socket, slot: int, known: set[str]) -> None:
     with contextlib.suppress(OSError), link:
         link.settimeout(None)
         _go_to(_PLACES.decode(receive(link)), state)
-        while True:
-            answer = carried_out(receive(link), functools.partial(_new_libraries, known))
+        for number in count():
+            new = functools.partial(_new_libraries, known) if number < _TELLS else tuple
+            answer = carried_out(receive(link), new)
             if os.getpid() != state.pid:
                 os._exit(1)  # somebody's code forked, and its copy of this process came back: it has nothing to say
             _flush_prints()
